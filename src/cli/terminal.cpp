@@ -1,0 +1,58 @@
+#include "cli/terminal.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace einflow {
+
+namespace {
+
+bool shows_colour(int descriptor) {
+  const char* no_colour = std::getenv("NO_COLOR");
+  if (no_colour != nullptr && *no_colour != '\0') return false;
+  const char* terminal = std::getenv("TERM");
+  return isatty(descriptor) == 1 && terminal != nullptr && std::string_view(terminal) != "dumb";
+}
+
+}  // namespace
+
+TextStyle output_style() {
+  TextStyle style;
+  style.colour = shows_colour(STDOUT_FILENO);
+  return style;
+}
+
+void print(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
+void print_message(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  if (text.empty() || text.back() != '\n') std::fputc('\n', stderr);
+}
+
+void print_errors(const Diagnostics& errors, const SourceText& source) { print_message(render(errors, source)); }
+
+std::function<void(Count, Count)> progress_bar() {
+  if (isatty(STDERR_FILENO) != 1) return {};
+  return [last = -1](Count done, Count total) mutable {
+    const int share = Count(0) < total ? static_cast<int>(done.to_double() * 100 / total.to_double()) : 100;
+    if (share == last) return;
+    last = share;
+    const std::string bar = std::string(static_cast<std::size_t>(share / 4), '#') +
+                            std::string(static_cast<std::size_t>(25 - share / 4), '.');
+    const std::string line = fmt::format("\r[{}] {:3} %", bar, share);
+    std::fwrite(line.data(), 1, line.size(), stderr);
+    std::fflush(stderr);
+  };
+}
+
+void clear_progress_bar() {
+  if (isatty(STDERR_FILENO) == 1) std::fputs("\r\033[K", stderr);
+}
+
+}  // namespace einflow

@@ -1,0 +1,27 @@
+// Where a report and messages go: the answer to standard output, everything else to standard error.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/diagnostic.hpp"
+#include "report/layout.hpp"
+
+namespace einflow {
+
+/// Colour where standard output is a terminal and NO_COLOR is not set.
+TextStyle output_style();
+
+/// Writes to standard output. A reader that has gone away is no error.
+void print(const std::string& text);
+
+/// Writes to standard error.
+void print_message(const std::string& text);
+void print_errors(const Diagnostics& errors, const SourceText& source);
+
+/// A bar on standard error where that is a terminal, else a function that does nothing.
+std::function<void(Count done, Count total)> progress_bar();
+/// Wipes the bar.
+void clear_progress_bar();
+
+}  // namespace einflow
