@@ -17,13 +17,13 @@ class Count {
   using Int = __int128;
 
   constexpr Count() = default;
-  constexpr Count(int value) : value_(value) {}            // NOLINT: counts mix with literals
-  constexpr Count(long value) : value_(value) {}           // NOLINT
-  constexpr Count(long long value) : value_(value) {}      // NOLINT
-  constexpr Count(unsigned value) : value_(value) {}       // NOLINT
-  constexpr Count(unsigned long value) : value_(value) {}  // NOLINT
+  constexpr Count(int value) : value_(value) {}                 // NOLINT: counts mix with literals
+  constexpr Count(long value) : value_(value) {}                // NOLINT
+  constexpr Count(long long value) : value_(value) {}           // NOLINT
+  constexpr Count(unsigned value) : value_(value) {}            // NOLINT
+  constexpr Count(unsigned long value) : value_(value) {}       // NOLINT
   constexpr Count(unsigned long long value) : value_(value) {}  // NOLINT
-  constexpr Count(Int value) : value_(value) {}            // NOLINT
+  constexpr Count(Int value) : value_(value) {}                 // NOLINT
 
   /// The count that stands for "left 128 bits".
   static constexpr Count overflow() { return Count(kOverflow); }

@@ -68,7 +68,8 @@ std::string render(const Diagnostic& diagnostic, const SourceText& source) {
 std::string render(const Diagnostics& diagnostics, const SourceText& source) {
   std::string out;
   for (std::size_t i = 0; i < diagnostics.size() && i < kShownErrors; ++i) out += render(diagnostics[i], source);
-  if (diagnostics.size() > kShownErrors) out += fmt::format("... and {} more errors\n", diagnostics.size() - kShownErrors);
+  if (diagnostics.size() > kShownErrors)
+    out += fmt::format("... and {} more errors\n", diagnostics.size() - kShownErrors);
   return out;
 }
 

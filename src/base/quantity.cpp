@@ -19,7 +19,7 @@ struct Unit {
 
 struct Prefix {
   std::string_view name;
-  int power = 0;   // of 10, or of 2
+  int power = 0;  // of 10, or of 2
   bool binary = false;
 };
 
@@ -170,7 +170,8 @@ Result<Quantity> parse_quantity(std::string_view text, const std::vector<Measure
   for (const Unit& unit : units_for(measures)) {
     if (unit.name == name) {
       const Ratio scaled = *value * unit.scale;
-      if (scaled.overflowed()) return fail(fmt::format("{} is too large", in_quotes(text)), "", part(text, 0, text.size()));
+      if (scaled.overflowed())
+        return fail(fmt::format("{} is too large", in_quotes(text)), "", part(text, 0, text.size()));
       return Quantity{scaled, unit.measure};
     }
     names.push_back(unit.name);

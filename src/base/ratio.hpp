@@ -14,8 +14,8 @@ namespace einflow {
 class Ratio {
  public:
   constexpr Ratio() = default;
-  Ratio(Count numerator, Count denominator);       // requires denominator > 0
-  Ratio(Count whole) : Ratio(whole, Count(1)) {}   // NOLINT: whole numbers are ratios
+  Ratio(Count numerator, Count denominator);      // requires denominator > 0
+  Ratio(Count whole) : Ratio(whole, Count(1)) {}  // NOLINT: whole numbers are ratios
 
   Count numerator() const { return numerator_; }
   Count denominator() const { return denominator_; }

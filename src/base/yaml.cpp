@@ -29,9 +29,11 @@ std::optional<Diagnostic> refuse_characters(std::string_view text) {
       continue;
     }
     const bool line_end = point.value == '\r' && at < text.size() && text[at] == '\n';
-    if (!point.valid) return Diagnostic{span, fmt::format("byte 0x{:02X} is not UTF-8 text", static_cast<int>(point.value)), "", ""};
+    if (!point.valid)
+      return Diagnostic{span, fmt::format("byte 0x{:02X} is not UTF-8 text", static_cast<int>(point.value)), "", ""};
     if (!is_printable(point) && point.value != '\t' && !line_end) {
-      return Diagnostic{span, fmt::format("character U+{:04X} is not allowed", static_cast<unsigned>(point.value)), "", ""};
+      return Diagnostic{span, fmt::format("character U+{:04X} is not allowed", static_cast<unsigned>(point.value)), "",
+                        ""};
     }
     ++span.column;
   }
@@ -48,12 +50,6 @@ std::vector<std::string_view> split_lines(std::string_view text) {
     if (end == std::string_view::npos) return lines;
     text.remove_prefix(end + 1);
   }
-}
-
-std::size_t byte_of_column(std::string_view line, std::size_t column) {
-  std::size_t at = 0;
-  for (; column > 0 && at < line.size(); --column) at += static_cast<std::size_t>(decode_utf8(line, at).bytes);
-  return at;
 }
 
 Span span_at(const yaml_mark_t& mark, int length = 1) {
@@ -170,7 +166,8 @@ class TreeBuilder {
     }
     const auto [place, fresh] = map.key_lines.emplace(scalar.text, scalar.span.line);
     if (!fresh) {
-      go_on = error(scalar.span, fmt::format("the key {} was already given on line {}", in_quotes(scalar.text), place->second));
+      go_on = error(scalar.span,
+                    fmt::format("the key {} was already given on line {}", in_quotes(scalar.text), place->second));
     }
     map.key = std::move(scalar);
     return go_on;
@@ -188,16 +185,26 @@ class TreeBuilder {
     return true;
   }
 
-  YamlNode scalar(const yaml_event_t& event) const {
+  /// The byte at which a mark's column begins. Marks come in order, so each line is walked once.
+  std::size_t byte_of(const yaml_mark_t& mark) {
+    if (mark.line != walked_.line || mark.column < walked_.column) walked_ = {mark.line, 0, 0};
+    const std::string_view line = mark.line < lines_.size() ? lines_[mark.line] : std::string_view();
+    for (; walked_.column < mark.column && walked_.byte < line.size(); ++walked_.column) {
+      walked_.byte += static_cast<std::size_t>(decode_utf8(line, walked_.byte).bytes);
+    }
+    return walked_.byte;
+  }
+
+  YamlNode scalar(const yaml_event_t& event) {
     const auto& from = event.data.scalar;
     YamlNode node;
     node.text.assign(reinterpret_cast<const char*>(from.value), from.length);
     node.quoted = from.style != YAML_PLAIN_SCALAR_STYLE;
     const yaml_mark_t &start = event.start_mark, &end = event.end_mark;
     const std::string_view line = start.line < lines_.size() ? lines_[start.line] : std::string_view();
-    const std::size_t first = byte_of_column(line, start.column);
-    const int length = start.line == end.line ? static_cast<int>(end.column - start.column)
-                                              : code_points(line.substr(first));
+    const std::size_t first = byte_of(start);
+    const int length =
+        start.line == end.line ? static_cast<int>(end.column - start.column) : code_points(line.substr(first));
     node.span = span_at(start, std::max(1, length));
     if (from.style == YAML_LITERAL_SCALAR_STYLE) {
       node.line_starts = block_lines(node.text, start.line + 1);
@@ -230,8 +237,15 @@ class TreeBuilder {
     return starts;
   }
 
+  struct Walked {
+    std::size_t line = 0;
+    std::size_t column = 0;
+    std::size_t byte = 0;
+  };
+
   std::vector<std::string_view> lines_;
   yaml_parser_t& parser_;
+  Walked walked_;
   std::vector<Open> open_;
   std::optional<YamlNode> root_;
   Diagnostics errors_;
@@ -241,9 +255,7 @@ class TreeBuilder {
 
 }  // namespace
 
-bool YamlNode::is_null() const {
-  return is_scalar() && !quoted && (text.empty() || text == "~" || text == "null");
-}
+bool YamlNode::is_null() const { return is_scalar() && !quoted && (text.empty() || text == "~" || text == "null"); }
 
 const YamlNode* YamlNode::find(std::string_view key) const {
   for (const auto& [name, value] : entries) {

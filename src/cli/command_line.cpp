@@ -6,6 +6,7 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 
+#include "base/count.hpp"
 #include "base/diagnostic.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/terminal.hpp"
@@ -18,7 +19,7 @@ const char* const kFooter =
     "Examples:\n"
     "  einflow analyze matmul.yaml             a spec: problem, machine, mapping\n"
     "  einflow analyze matmul.yaml --derive    each number with its formula\n"
-    "  einflow explain matmul.yaml             who stays and who moves, level by level\n"
+    "  einflow explain matmul.yaml             who stays and who moves at each level\n"
     "  einflow simulate matmul.yaml            execute it and compare\n"
     "  einflow machines h100-sxm               one machine of the library\n"
     "  einflow problems resnet50/conv1         one layer, to paste into a spec\n"
@@ -41,6 +42,12 @@ bool is_unknown_command(const std::string& word, const std::vector<Command>& com
   return true;
 }
 
+/// Says what is wrong with a number, or nothing. (Read as it stands, "-1" would become a huge one.)
+std::string whole_number(const std::string& text) {
+  if (text.size() <= 18 && parse_count(text)) return {};
+  return fmt::format("found '{}', expected a whole number below 10^18", text);
+}
+
 }  // namespace
 
 void CommandArguments::positional(const char* name, std::string& value, const char* help) {
@@ -54,7 +61,7 @@ void CommandArguments::text(const char* names, std::string& value, const char* t
 }
 
 void CommandArguments::number(const char* names, std::uint64_t& value, const char* type, const char* help) {
-  app_.add_option(names, value, help)->type_name(type);
+  app_.add_option(names, value, help)->check(whole_number)->type_name(type);
 }
 
 void CommandArguments::texts(const char* names, std::vector<std::string>& values, const char* type, const char* help) {

@@ -31,4 +31,37 @@ struct Counts {
   bool operator==(const Counts&) const = default;
 };
 
+/// What the busiest instance of a storage level moves, in bits: the largest reads, the largest writes and
+/// the largest sum of both over the level's instances (the three may be attained by different instances).
+struct BusiestInstance {
+  int level = 0;
+  Count read_bits;
+  Count written_bits;
+  Count moved_bits;
+  bool operator==(const BusiestInstance&) const = default;
+};
+
+/// What a tensor's elements do on one mesh between a hold and its parent; on every mesh that stands between the
+/// two, used by one coordinate or by many.
+struct NetworkCounts {
+  int mesh = 0;    ///< level index
+  int tensor = 0;
+  int hold = 0;    ///< the child hold, index into Mapping::holds[tensor]
+  Count injected;   ///< inputs: elements entering from the parent's side (forwarded ones are not among them)
+  Count delivered;  ///< inputs: elements leaving towards children, forwarded ones included; outputs: leaving towards the parent
+  Count forwarded;  ///< inputs: elements that came from siblings
+  Count collected;  ///< outputs: elements entering from the children's side
+  Count reduced;    ///< outputs: collected - delivered, merged on the way
+  bool operator==(const NetworkCounts&) const = default;
+};
+
+/// Accesses of a given width, each transfer of a tile rounded up (INTERFACE.md: pJ/access). `width_bits` > 0.
+struct AccessCounts {
+  int level = 0;
+  int tensor = 0;
+  Count reads;   ///< accesses that read the level
+  Count writes;  ///< accesses that write it
+  bool operator==(const AccessCounts&) const = default;
+};
+
 }  // namespace einflow

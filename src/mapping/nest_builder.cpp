@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/message.hpp"
+#include "mapping/atomic.hpp"
 
 namespace einflow {
 namespace {
@@ -25,6 +26,7 @@ class NestBuilder {
   NestBuilder(const Einsum& einsum, const Machine& machine) : einsum_(einsum), machine_(machine) {
     for (const Rank& rank : einsum.ranks) left_.push_back(rank.extent);
     mapping_.holds.assign(einsum.tensors.size(), {Hold{0, 0, {}}});
+    named_outermost_.assign(einsum.tensors.size(), false);
   }
 
   Result<Mapping> build(const std::vector<NestLine>& lines) {
@@ -36,6 +38,7 @@ class NestBuilder {
       line.kind == NestLine::Kind::at ? add_hold_line(line) : add_loop_line(line);
     }
     check_fan_out();
+    check_outermost_line();
     if (all_read_) check_coverage(lines);
     if (!errors_.empty()) return tl::unexpected(std::move(errors_));
     const int depth = static_cast<int>(mapping_.loops.size());
@@ -91,8 +94,8 @@ class NestBuilder {
       error(word.span, fmt::format("{} is a mesh and holds nothing", in_quotes(word.text)),
             "storage levels: " + comma_list(storage_names()));
     } else {
-      error(word.span, fmt::format("{} is the compute level; it is the end of the nest and needs no line",
-                                   in_quotes(word.text)),
+      error(word.span,
+            fmt::format("{} is the compute level; it is the end of the nest and needs no line", in_quotes(word.text)),
             "storage levels: " + comma_list(storage_names()));
     }
     return -1;
@@ -110,6 +113,10 @@ class NestBuilder {
         add_hold(level, tensor, word);
       }
     }
+    const auto known = [&](const NestWord& word) { return einsum_.tensor_named(word.text) >= 0; };
+    if (level == 0 && mapping_.loops.empty() && std::all_of(line.tensors.begin(), line.tensors.end(), known)) {
+      outermost_line_ = &line;
+    }
     if (level > 0) place(placed_holds_, {level, line.span, "at " + line.level.text});
   }
 
@@ -118,11 +125,14 @@ class NestBuilder {
     const int depth = static_cast<int>(mapping_.loops.size());
     for (Hold& hold : holds) {
       if (hold.level != level) continue;
-      if (hold.span.line == 0 && depth == 0) {  // the outermost storage, named for the first time
+      const bool implied = level == 0 && !named_outermost_[static_cast<std::size_t>(tensor)];
+      if (implied && depth == 0) {
         hold.span = word.span;
-      } else if (hold.span.line == 0) {
-        error(word.span, fmt::format("tensor {} is held in {} from the start; it cannot be put there inside a loop",
-                                     in_quotes(word.text), in_quotes(machine_.level_name(level))),
+        named_outermost_[static_cast<std::size_t>(tensor)] = true;
+      } else if (implied) {
+        error(word.span,
+              fmt::format("tensor {} is held in {} from the start; it cannot be put there inside a loop",
+                          in_quotes(word.text), in_quotes(machine_.level_name(level))),
               "write the line before the first loop, or leave it out");
       } else {
         error(word.span, fmt::format("tensor {} is already held in {} (line {})", in_quotes(word.text),
@@ -174,10 +184,11 @@ class NestBuilder {
     std::int64_t& left = left_[static_cast<std::size_t>(loop.rank)];
     loop.tile = line.into ? 1 + (left - 1) / line.number : line.number;
     if (loop.tile > left) {
-      error(line.number_span,
-            fmt::format("the tile {} is larger than what is left of rank {}, {}", loop.tile, in_quotes(word.text), left),
-            left == 1 ? "nothing is left to cut; remove the loop or write 'by 1'"
-                      : fmt::format("expected 1 to {}", left));
+      error(
+          line.number_span,
+          fmt::format("the tile {} is larger than what is left of rank {}, {}", loop.tile, in_quotes(word.text), left),
+          left == 1 ? "nothing is left to cut; remove the loop or write 'by 1'"
+                    : fmt::format("expected 1 to {}", left));
       loop.tile = left;
       all_read_ = false;
     }
@@ -199,8 +210,7 @@ class NestBuilder {
     const auto same = [&](const MeshAxis& axis) { return axis.name == line.axis.text; };
     const auto found = std::find_if(mesh->axes.begin(), mesh->axes.end(), same);
     if (found == mesh->axes.end()) {
-      error(line.axis.span,
-            fmt::format("the mesh {} has no axis {}", in_quotes(mesh->name), in_quotes(line.axis.text)),
+      error(line.axis.span, fmt::format("the mesh {} has no axis {}", in_quotes(mesh->name), in_quotes(line.axis.text)),
             name_hint(line.axis.text, names_of(mesh->axes), "axes"));
       return false;
     }
@@ -246,40 +256,77 @@ class NestBuilder {
         }
         const std::int64_t room = mesh->axes[axis].size;
         if (last == nullptr || (!need.overflowed() && need <= Count(room))) continue;
-        error(last->span, fmt::format("the axis {}.{} has room for {} tiles, needed are {} ({})", mesh->name,
-                                      mesh->axes[axis].name, room, need.str(), factors),
+        error(last->span,
+              fmt::format("the axis {}.{} has room for {} tiles, needed are {} ({})", mesh->name, mesh->axes[axis].name,
+                          room, need.str(), factors),
               "larger tiles, or a 'for' loop outside, lower the need");
       }
     }
   }
 
-  /// At the operation 1 is left of each rank, or at most the atomic shape's extent.
+  /// At the operation 1 is left of each rank, or what one of the atomic shape's layouts takes whole.
   void check_coverage(const std::vector<NestLine>& lines) {
+    std::vector<Diagnostic> first_layout;
+    const auto layouts = atomic_layouts(einsum_, machine_.compute());
+    for (std::size_t k = 0; k < std::max<std::size_t>(layouts.size(), 1); ++k) {
+      std::vector<Diagnostic> found = uncovered(layouts.empty() ? std::vector<AtomicRole>{} : layouts[k], lines);
+      if (found.empty()) return;
+      if (k == 0) first_layout = std::move(found);
+    }
+    for (Diagnostic& diagnostic : first_layout) error(diagnostic.span, diagnostic.message, diagnostic.hint);
+  }
+
+  std::vector<Diagnostic> uncovered(const std::vector<AtomicRole>& roles, const std::vector<NestLine>& lines) const {
+    std::vector<Diagnostic> found;
     const Span end = lines.empty() ? Span{} : lines.back().span;
+    std::vector<std::int64_t> room(roles.size());  // of each role, for the ranks still to come
+    for (std::size_t k = 0; k < roles.size(); ++k) room[k] = roles[k].extent;
     for (std::size_t r = 0; r < left_.size(); ++r) {
       const std::string& rank = einsum_.ranks[r].name;
-      std::int64_t atomic = 1;
-      for (const auto& [name, extent] : machine_.compute().atomic) {
-        if (name == rank) atomic = extent;
+      const auto role = std::find_if(roles.begin(), roles.end(), [&](const AtomicRole& candidate) {
+        return std::find(candidate.ranks.begin(), candidate.ranks.end(), static_cast<int>(r)) != candidate.ranks.end();
+      });
+      const std::int64_t atomic = role == roles.end() ? 1 : room[static_cast<std::size_t>(role - roles.begin())];
+      if (left_[r] <= atomic) {
+        if (role != roles.end()) room[static_cast<std::size_t>(role - roles.begin())] /= left_[r];
+        continue;
       }
-      if (left_[r] <= atomic) continue;
       const auto last = std::find_if(mapping_.loops.rbegin(), mapping_.loops.rend(),
                                      [&](const Loop& loop) { return loop.rank == static_cast<int>(r); });
       const std::string expected =
           atomic == 1 ? "1" : fmt::format("at most {}, the atomic shape of {}", atomic, machine_.compute().name);
-      error(last == mapping_.loops.rend() ? end : last->span,
-            fmt::format("{} of rank {} is left at the end of the nest, expected {}", left_[r], in_quotes(rank), expected),
-            fmt::format("add 'for {} by {}'", rank, atomic));
+      found.push_back({last == mapping_.loops.rend() ? end : last->span,
+                       fmt::format("{} of rank {} is left at the end of the nest, expected {}", left_[r],
+                                   in_quotes(rank), expected),
+                       fmt::format("add 'for {} by {}'", rank, atomic),
+                       {}});
     }
+    return found;
+  }
+
+  /// Every tensor starts in the outermost storage: a line that names only some of them means something else.
+  void check_outermost_line() {
+    if (outermost_line_ == nullptr) return;
+    std::vector<std::string> missing;
+    for (std::size_t t = 0; t < mapping_.holds.size(); ++t) {
+      if (!named_outermost_[t]) missing.push_back(in_quotes(einsum_.tensors[t].name));
+    }
+    if (missing.empty()) return;
+    error(outermost_line_->level.span,
+          fmt::format("every tensor starts in {}, the outermost storage; not named: {}",
+                      in_quotes(outermost_line_->level.text), comma_list(missing)),
+          "name all tensors, or leave the line out");
   }
 
   const Einsum& einsum_;
   const Machine& machine_;
   Mapping mapping_;
   std::vector<std::int64_t> left_;
-  std::vector<Placed> placed_holds_;  // the first line `at` of each level but the outermost
-  std::vector<Placed> placed_loops_;  // the first line `par` of each mesh
-  bool all_read_ = true;  // else what is left at the end is not what was meant
+  std::vector<Placed> placed_holds_;          // the first line `at` of each level but the outermost
+  std::vector<Placed> placed_loops_;          // the first line `par` of each mesh
+  std::vector<bool> named_outermost_;         // per tensor, whether a line put it into the outermost storage
+  const NestLine* outermost_line_ = nullptr;  // `at` the outermost storage, where all its names are known
+  bool all_read_ = true;                      // else what is left at the end is not what was meant
   Diagnostics errors_;
 };
 

@@ -216,9 +216,11 @@ std::string to_text(LoopRole::Role role) {
 }
 
 std::vector<LoopRole> loop_roles(const Spec& spec, int tensor, int hold) {
-  const int depth = Crossing{&spec, tensor, hold}.child().depth;
+  const Crossing crossing{&spec, tensor, hold};
+  const int depth = crossing.child().depth;
   std::vector<LoopRole> roles;
-  bool moved_inside = false;
+  // Where nothing survives a step, every step brings the operands anew: no loop leaves them in place.
+  bool moved_inside = crossing.forgets();
   for (int i = depth - 1; i >= 0; --i) {
     const Loop& loop = loop_at(spec, i);
     if (loop.trips == 1) continue;

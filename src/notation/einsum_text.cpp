@@ -13,6 +13,7 @@ namespace einflow {
 namespace {
 
 constexpr std::size_t kMaximumNames = 64;
+constexpr std::size_t kMaximumBytes = std::size_t{1} << 16;
 
 struct Token {
   enum class Kind { name, number, symbol, end };
@@ -104,8 +105,7 @@ class EinsumParser {
     } else if (token_.is("=") || token_.is("+=") || token_.is("*=")) {
       parsed_.einsum.reduce = std::string(token_.text.substr(0, token_.text.size() - 1));
     } else {
-      return unexpected("'=', '+=', 'max=', 'min=' or '*='",
-                        "an einsum is written Y[m,n] += X[m,k] * W[k,n]");
+      return unexpected("'=', '+=', 'max=', 'min=' or '*='", "an einsum is written Y[m,n] += X[m,k] * W[k,n]");
     }
     parsed_.assignment = span(first.at, token_.at + token_.text.size());
     advance();
@@ -121,8 +121,9 @@ class EinsumParser {
     while (token_.kind == Token::Kind::symbol && kOperators.find(token_.text) != std::string_view::npos) {
       const std::string found(token_.text);
       if (einsum.tensors.size() > 1 && found != einsum.map) {
-        return error(span(token_), fmt::format("found {} after {}; one einsum has one operator between its factors",
-                                               in_quotes(found), in_quotes(einsum.map)),
+        return error(span(token_),
+                     fmt::format("found {} after {}; one einsum has one operator between its factors", in_quotes(found),
+                                 in_quotes(einsum.map)),
                      "write a cascade: one einsum for each operator");
       }
       einsum.map = found;
@@ -144,9 +145,9 @@ class EinsumParser {
     const bool many = function.text == "max" || function.text == "min";
     const std::size_t arguments = parsed_.einsum.tensors.size();
     if (many ? arguments < 2 : arguments > 1) {
-      error(span(function), fmt::format("the function {} takes {}, found {} argument{}", in_quotes(function.text),
-                                        many ? "two or more arguments" : "one argument", arguments,
-                                        arguments == 1 ? "" : "s"));
+      error(span(function),
+            fmt::format("the function {} takes {}, found {} argument{}", in_quotes(function.text),
+                        many ? "two or more arguments" : "one argument", arguments, arguments == 1 ? "" : "s"));
     }
   }
 
@@ -204,8 +205,8 @@ class EinsumParser {
     if (first.kind == Token::Kind::number && token_.kind == Token::Kind::name) {
       return unexpected("'*'", fmt::format("write {}*{}", first.text, token_.text)), false;
     }
-    if (!token_.is("*")) return first.kind == Token::Kind::number ? add_constant(axis, first, minus)
-                                                                  : add_rank(axis, first, {}, minus);
+    if (!token_.is("*"))
+      return first.kind == Token::Kind::number ? add_constant(axis, first, minus) : add_rank(axis, first, {}, minus);
     advance();
     const Token second = token_;
     const bool product = (first.kind == Token::Kind::number && second.kind == Token::Kind::name) ||
@@ -213,7 +214,8 @@ class EinsumParser {
     if (!product) return unexpected(first.kind == Token::Kind::name ? "a number" : "a rank"), false;
     to = second.at + second.text.size();
     advance();
-    return first.kind == Token::Kind::name ? add_rank(axis, first, second, minus) : add_rank(axis, second, first, minus);
+    return first.kind == Token::Kind::name ? add_rank(axis, first, second, minus)
+                                           : add_rank(axis, second, first, minus);
   }
 
   bool number(const Token& token, std::int64_t& value) {
@@ -273,7 +275,12 @@ class EinsumParser {
 
 }  // namespace
 
-Result<ParsedEinsum> parse_einsum_text(const std::string& text) { return EinsumParser(text).parse(); }
+Result<ParsedEinsum> parse_einsum_text(const std::string& text) {
+  if (text.size() > kMaximumBytes) {
+    return fail(fmt::format("the einsum has {} bytes; at most {} are read", text.size(), kMaximumBytes), {}, {1, 1, 1});
+  }
+  return EinsumParser(text).parse();
+}
 
 Result<Einsum> parse_einsum(const std::string& text) {
   auto parsed = parse_einsum_text(text);

@@ -20,8 +20,10 @@ bool is_name(std::string_view text) {
 
 }  // namespace
 
+bool enough_errors(const Diagnostics& errors) { return errors.size() >= kMaximumErrors; }
+
 void add_error(Diagnostics& errors, const Span& span, std::string message, std::string hint) {
-  if (errors.size() < kMaximumErrors) errors.push_back({span, std::move(message), std::move(hint), {}});
+  if (!enough_errors(errors)) errors.push_back({span, std::move(message), std::move(hint), {}});
 }
 
 Fields::Fields(const YamlNode& node, std::string what, const std::vector<std::string>& keys, Diagnostics& errors)
@@ -32,6 +34,7 @@ Fields::Fields(const YamlNode& node, std::string what, const std::vector<std::st
     return;
   }
   for (const auto& [key, value] : node.entries) {
+    if (enough_errors(errors)) break;
     if (std::find(keys.begin(), keys.end(), key.text) != keys.end()) continue;
     misspelt_.push_back(nearest_name(key.text, keys));
     add_error(errors, key.span, fmt::format("unknown key {} in {}", in_quotes(key.text), what_),
@@ -126,8 +129,9 @@ std::vector<std::string> read_texts(const YamlNode& node, std::string_view what,
 std::optional<std::string> read_name(const YamlNode& node, std::string_view what, Diagnostics& errors) {
   auto text = read_text(node, what, errors);
   if (!text || is_name(*text)) return text;
-  add_error(errors, node.span,
-            fmt::format("{} is not a name for {}: letters, digits, '_' and '-', not a digit first", in_quotes(*text), what));
+  add_error(
+      errors, node.span,
+      fmt::format("{} is not a name for {}: letters, digits, '_' and '-', not a digit first", in_quotes(*text), what));
   return std::nullopt;
 }
 

@@ -11,7 +11,9 @@
 
 namespace einflow {
 
-/// Adds an error; after the hundredth nothing is added.
+/// Whether a hundred errors are there: no more are added, and what only looks for more may stop.
+bool enough_errors(const Diagnostics& errors);
+/// Adds an error, unless there are enough.
 void add_error(Diagnostics& errors, const Span& span, std::string message, std::string hint = {});
 
 /// A map whose keys are checked once, when it is made: a key that is not one of `keys` is an error.

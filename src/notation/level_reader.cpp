@@ -84,7 +84,8 @@ class LevelReader {
     const auto size = read_quantity(*node, {Measure::size}, errors_);
     if (!size) return std::nullopt;
     if (!size->value.is_whole() || size->value.numerator() < Count(1)) {
-      add_error(errors_, node->span, fmt::format("{} is not a whole number of bits, at least 1", in_quotes(node->text)));
+      add_error(errors_, node->span,
+                fmt::format("{} is not a whole number of bits, at least 1", in_quotes(node->text)));
       return std::nullopt;
     }
     return size->value.numerator();
@@ -107,8 +108,8 @@ class LevelReader {
   std::optional<Quantity> positive(const YamlNode& node, const std::vector<Measure>& measures) const {
     const auto quantity = read_quantity(node, measures, errors_);
     if (quantity && quantity->value.numerator() == Count(0)) {
-      add_error(errors_, node.span, fmt::format("{} is 0; leave the key out where the figure is not known",
-                                                in_quotes(node.text)));
+      add_error(errors_, node.span,
+                fmt::format("{} is 0; leave the key out where the figure is not known", in_quotes(node.text)));
       return std::nullopt;
     }
     return quantity;
@@ -159,15 +160,18 @@ class LevelReader {
     const auto per_access = [](const auto& figure) { return figure && figure->per == AccessEnergy::Per::access; };
     const bool needs_access = per_access(level.read_energy) || per_access(level.write_energy);
     if (needs_access && node_.find("access") == nullptr) {
-      add_error(errors_, node.span, fmt::format("energy per access needs the width of an access of {}",
-                                                in_quotes(level.name)), "access: 8 B");
+      add_error(errors_, node.span,
+                fmt::format("energy per access needs the width of an access of {}", in_quotes(level.name)),
+                "access: 8 B");
     }
   }
 
   void read_axes(const YamlNode& node, Mesh& level) const {
     if (!node.is_map() || node.entries.empty()) {
-      add_error(errors_, node.span, fmt::format("found {}, expected the axes of mesh {} with their sizes",
-                                                describe(node), in_quotes(level.name)), "axes: {x: 16, y: 16}");
+      add_error(
+          errors_, node.span,
+          fmt::format("found {}, expected the axes of mesh {} with their sizes", describe(node), in_quotes(level.name)),
+          "axes: {x: 16, y: 16}");
       return;
     }
     if (node.entries.size() > 16) return add_error(errors_, node.span, "more than 16 axes");
@@ -186,8 +190,8 @@ class LevelReader {
     } else if (*text == "drained") {
       level.systolic = SystolicTiming::drained;
     } else {
-      add_error(errors_, node.span, fmt::format("found {}, expected last-operation or drained for 'systolic'",
-                                                in_quotes(*text)),
+      add_error(errors_, node.span,
+                fmt::format("found {}, expected last-operation or drained for 'systolic'", in_quotes(*text)),
                 name_hint(*text, {"last-operation", "drained"}, "a fold ends with its"));
     }
   }
@@ -197,6 +201,7 @@ class LevelReader {
   void by_type(const YamlNode& node, const Read& read) const {
     if (!node.is_map()) return read("", node);
     for (const auto& [key, value] : node.entries) {
+      if (enough_errors(errors_)) return;
       if (!find_element_type(key.text)) {
         std::vector<std::string> names;
         for (const ElementType& type : element_types()) names.push_back(type.name);
@@ -209,7 +214,8 @@ class LevelReader {
 
   void read_atomic(const YamlNode& node, Compute& level) const {
     if (!node.is_map()) {
-      add_error(errors_, node.span, fmt::format("found {}, expected the atomic shape as a map of ranks", describe(node)),
+      add_error(errors_, node.span,
+                fmt::format("found {}, expected the atomic shape as a map of ranks", describe(node)),
                 "atomic: {m: 16, n: 8, k: 16}");
       return;
     }

@@ -44,7 +44,8 @@ std::vector<std::string> entry_names(const Library& library, const std::string& 
 Result<SourceText> entry_text(const Library& library, const std::string& kind, const std::string& name) {
   const std::string thing = kind.substr(0, kind.size() - 1);
   if (!is_entry_name(name)) {
-    return fail(fmt::format("{} is not a name of a library {}: letters, digits, '_', '-' and '.' only", in_quotes(name), thing));
+    return fail(fmt::format("{} is not a name of a library {}: letters, digits, '_', '-' and '.' only", in_quotes(name),
+                            thing));
   }
   for (const std::string& folder : library.folders) {
     const fs::path path = fs::path(folder) / kind / (name + ".yaml");
@@ -72,8 +73,8 @@ std::optional<Layer> read_layer(const YamlNode& node, const YamlNode* outer_type
   const YamlNode* name = node.is_map() ? node.find("name") : nullptr;
   if (node.is_map() && name == nullptr) add_error(errors, node.span, "'name' is missing in the layer");
   if (name != nullptr && (!name->is_scalar() || !is_entry_name(name->text))) {
-    add_error(errors, name->span, fmt::format("{} is not a name of a layer: letters, digits, '_', '-' and '.' only",
-                                              describe(*name)));
+    add_error(errors, name->span,
+              fmt::format("{} is not a name of a layer: letters, digits, '_', '-' and '.' only", describe(*name)));
   }
   Layer layer;
   if (const YamlNode* repeat = node.find("repeat")) {
@@ -98,6 +99,7 @@ void check_outer_types(const YamlNode* types, const std::vector<Layer>& layers, 
     }
   }
   for (const auto& [key, value] : types->entries) {
+    if (enough_errors(errors)) return;
     if (tensors.count(key.text) > 0) continue;
     add_error(errors, key.span, fmt::format("unknown tensor {}: no layer has it", in_quotes(key.text)),
               name_hint(key.text, {tensors.begin(), tensors.end()}, "tensors"));
@@ -145,10 +147,10 @@ Result<ProblemFile> read_problem_text(const SourceText& source) {
   const YamlNode* types = fields.find("types");
   const YamlNode* layers = fields.require("layers");
   if (layers != nullptr && (!layers->is_list() || layers->items.empty() || layers->items.size() > kMaximumLayers)) {
-    add_error(errors, layers->span, fmt::format("found {}, expected a list of 1 to {} layers",
-                                                layers->is_list() ? fmt::format("{} layers", layers->items.size())
-                                                                  : describe(*layers),
-                                                kMaximumLayers));
+    add_error(errors, layers->span,
+              fmt::format("found {}, expected a list of 1 to {} layers",
+                          layers->is_list() ? fmt::format("{} layers", layers->items.size()) : describe(*layers),
+                          kMaximumLayers));
     layers = nullptr;
   }
   std::set<std::string> names;
@@ -209,11 +211,11 @@ Result<ChosenProblem> choose_problem(const std::string& path, const Library& lib
   for (std::size_t i = 0; i < chosen->cascade.einsums.size(); ++i) {
     if (chosen->cascade.einsums[i].name == einsum->name) problem.untyped = chosen->untyped[i];
   }
-  problem.einsum.name = part ? fmt::format("{}/{}/{}", names[0], chosen->name, *part)
-                             : fmt::format("{}/{}", names[0], chosen->name);
+  problem.einsum.name =
+      part ? fmt::format("{}/{}/{}", names[0], chosen->name, *part) : fmt::format("{}/{}", names[0], chosen->name);
   if (chosen->repeat > 1) {
-    problem.conventions.push_back(fmt::format("the layer {} occurs {} times in {}; the figures are of one", chosen->name,
-                                              chosen->repeat, file->name));
+    problem.conventions.push_back(fmt::format("the layer {} occurs {} times in {}; the figures are of one",
+                                              chosen->name, chosen->repeat, file->name));
   }
   return problem;
 }

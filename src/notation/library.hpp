@@ -15,8 +15,8 @@ namespace einflow {
 /// One entry of a problem file: an operation of a network.
 struct Layer {
   std::string name;
-  std::int64_t repeat = 1;  ///< how often it occurs in the network
-  Cascade cascade;          ///< usually one einsum
+  std::int64_t repeat = 1;                        ///< how often it occurs in the network
+  Cascade cascade;                                ///< usually one einsum
   std::vector<std::vector<std::string>> untyped;  ///< per einsum, the tensors whose type was not stated (bf16)
 };
 

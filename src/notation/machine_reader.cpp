@@ -30,7 +30,8 @@ void check_chain(const Machine& machine, const std::vector<Span>& spans, const Y
     const std::string& name = machine.level_name(static_cast<int>(i));
     const auto first = static_cast<std::size_t>(machine.level_named(name));
     if (first < i) {
-      add_error(errors, spans[i], fmt::format("a level {} was already given on line {}", in_quotes(name), spans[first].line),
+      add_error(errors, spans[i],
+                fmt::format("a level {} was already given on line {}", in_quotes(name), spans[first].line),
                 "levels need names of their own");
     }
     if (std::holds_alternative<Compute>(machine.levels[i]) && i + 1 < machine.levels.size()) {
@@ -57,7 +58,8 @@ void check_chain(const Machine& machine, const std::vector<Span>& spans, const Y
   }
 }
 
-void add_convention(std::vector<std::string>& conventions, const std::vector<std::string>& names, std::string_view what) {
+void add_convention(std::vector<std::string>& conventions, const std::vector<std::string>& names,
+                    std::string_view what) {
   if (!names.empty()) conventions.push_back(fmt::format("{}: {} (not stated)", comma_list(names), what));
 }
 
@@ -99,11 +101,13 @@ std::optional<Machine> read_machine(const YamlNode& node, Diagnostics& errors, s
   if (const YamlNode* notes = fields.find("notes")) machine.notes = read_texts(*notes, "'notes'", errors);
   read_clock(fields, machine, errors);
 
-  const YamlNode* levels = fields.require("levels", "levels: a list, the outermost storage first, the compute level last");
+  const YamlNode* levels =
+      fields.require("levels", "levels: a list, the outermost storage first, the compute level last");
   if (levels == nullptr) return std::nullopt;
   if (!levels->is_list() || levels->items.empty()) {
-    add_error(errors, levels->span, fmt::format("found {}, expected a list of levels",
-                                                levels->is_list() ? "an empty list" : describe(*levels)));
+    add_error(
+        errors, levels->span,
+        fmt::format("found {}, expected a list of levels", levels->is_list() ? "an empty list" : describe(*levels)));
     return std::nullopt;
   }
   if (levels->items.size() > kMaximumLevels) {

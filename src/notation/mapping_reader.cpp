@@ -117,7 +117,8 @@ class LineParser {
     if (!parse_number(words_[next_++], line)) return false;
     if (spatial && !parse_axis(line, hint)) return false;
     if (peek() == nullptr) return true;
-    if (!spatial && peek()->text == "on") return unexpected("the end of the line", "a loop over a mesh is written 'par'");
+    if (!spatial && peek()->text == "on")
+      return unexpected("the end of the line", "a loop over a mesh is written 'par'");
     return unexpected("the end of the line", hint);
   }
 

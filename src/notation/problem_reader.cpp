@@ -15,7 +15,7 @@
 namespace einflow {
 namespace {
 
-constexpr std::size_t kMaximumParts = 256;
+constexpr std::size_t kMaximumParts = 64;
 
 /// "1 size", "2 sizes".
 std::string counted(std::size_t count, std::string_view noun) {
@@ -80,12 +80,11 @@ class ProblemReader {
       key = &candidate;
     }
     if (key == nullptr) {
-      const bool misspelt = std::any_of(
-          fields_.node().entries.begin(), fields_.node().entries.end(),
-          [&](const auto& entry) { return !nearest_name(entry.key.text, kinds).empty(); });
+      const bool misspelt =
+          std::any_of(fields_.node().entries.begin(), fields_.node().entries.end(),
+                      [&](const auto& entry) { return !nearest_name(entry.key.text, kinds).empty(); });
       if (!misspelt) {  // else the unknown key has already been told
-        error(fields_.node().span, "the problem does not say what is computed",
-              "give one of: " + comma_list(kinds));
+        error(fields_.node().span, "the problem does not say what is computed", "give one of: " + comma_list(kinds));
       }
       return;
     }
@@ -133,7 +132,8 @@ class ProblemReader {
       return error(list->span, fmt::format("found {}, expected a list of einsums",
                                            list->is_list() ? "an empty list" : describe(*list)));
     }
-    if (list->items.size() > kMaximumParts) return error(list->span, fmt::format("more than {} einsums", kMaximumParts));
+    if (list->items.size() > kMaximumParts)
+      return error(list->span, fmt::format("more than {} einsums", kMaximumParts));
     std::set<std::string> names;
     for (const YamlNode& item : list->items) {
       const std::size_t before = parts_.size();
@@ -159,12 +159,13 @@ class ProblemReader {
     std::map<std::string, std::int64_t> parameters;
     const std::vector<std::string> known = constructor_parameters(key.text);
     if (!value.is_map() && !value.is_null()) {
-      return error(value.span, fmt::format("found {}, expected the sizes of {} as a map", describe(value),
-                                           in_quotes(key.text)),
+      return error(value.span,
+                   fmt::format("found {}, expected the sizes of {} as a map", describe(value), in_quotes(key.text)),
                    "sizes: " + comma_list(known));
     }
     bool good = true;
     for (const auto& [parameter, size] : value.entries) {
+      if (enough_errors(errors_)) return;
       if (std::find(known.begin(), known.end(), parameter.text) == known.end()) {
         error(parameter.span, fmt::format("{} has no size {}", in_quotes(key.text), in_quotes(parameter.text)),
               name_hint(parameter.text, known, "sizes"));
@@ -228,6 +229,7 @@ class ProblemReader {
       }
     }
     for (const auto& [key, value] : ranks->entries) {
+      if (enough_errors(errors_)) return;
       if (std::find(known.begin(), known.end(), key.text) == known.end()) {
         error(key.span, fmt::format("unknown rank {}", in_quotes(key.text)), name_hint(key.text, known, "ranks"));
         continue;
@@ -243,8 +245,8 @@ class ProblemReader {
       for (std::size_t r = 0; r < part.einsum.ranks.size(); ++r) {
         const std::string& name = part.einsum.ranks[r].name;
         if (ranks->find(name) != nullptr || !missing_.insert(name).second) continue;
-        error(place_inside(*part.text, part.places.ranks[r]),
-              fmt::format("rank {} has no extent", in_quotes(name)), fmt::format("ranks: {{{}: ...}}", name));
+        error(place_inside(*part.text, part.places.ranks[r]), fmt::format("rank {} has no extent", in_quotes(name)),
+              fmt::format("ranks: {{{}: ...}}", name));
       }
     }
   }
@@ -284,6 +286,7 @@ class ProblemReader {
     }
     const std::vector<std::string> names = tensor_names();
     for (const auto& [key, value] : types->entries) {
+      if (enough_errors(errors_)) return;
       if (std::find(names.begin(), names.end(), key.text) == names.end()) {
         if (!tensors_must_exist) continue;
         error(key.span, fmt::format("unknown tensor {}", in_quotes(key.text)), name_hint(key.text, names, "tensors"));
@@ -303,22 +306,26 @@ class ProblemReader {
     const YamlNode* shapes = constructed_ ? nullptr : fields_.find("shapes");
     if (shapes == nullptr) return;
     if (!shapes->is_map()) {
-      return error(shapes->span, fmt::format("found {}, expected the tensors with their stored sizes", describe(*shapes)),
+      return error(shapes->span,
+                   fmt::format("found {}, expected the tensors with their stored sizes", describe(*shapes)),
                    "shapes: {I: [1, 64, 56, 56]}");
     }
     const std::vector<std::string> names = tensor_names();
     for (const auto& [key, value] : shapes->entries) {
+      if (enough_errors(errors_)) return;
       if (std::find(names.begin(), names.end(), key.text) == names.end()) {
         error(key.span, fmt::format("unknown tensor {}", in_quotes(key.text)), name_hint(key.text, names, "tensors"));
         continue;
       }
       if (!value.is_list()) {
-        error(value.span, fmt::format("found {}, expected the sizes of {} as a list", describe(value), in_quotes(key.text)));
+        error(value.span,
+              fmt::format("found {}, expected the sizes of {} as a list", describe(value), in_quotes(key.text)));
         continue;
       }
       std::vector<std::int64_t> sizes;
       for (const YamlNode& item : value.items) {
-        if (const auto size = read_integer(item, "a size of " + in_quotes(key.text), 1, errors_)) sizes.push_back(*size);
+        if (const auto size = read_integer(item, "a size of " + in_quotes(key.text), 1, errors_))
+          sizes.push_back(*size);
       }
       if (sizes.size() == value.items.size()) set_shape(key, value, sizes);
     }
@@ -396,9 +403,9 @@ std::optional<Einsum> choose_part(const Cascade& cascade, const std::optional<st
   }
   if (part) {
     const std::string nearest = nearest_name(*part, bare_names);
-    add_error(errors, span, fmt::format("there is no part {}", in_quotes(*part)),
-              nearest.empty() ? "parts: " + comma_list(names)
-                              : fmt::format("did you mean {}?", in_quotes(prefix + nearest)));
+    add_error(
+        errors, span, fmt::format("there is no part {}", in_quotes(*part)),
+        nearest.empty() ? "parts: " + comma_list(names) : fmt::format("did you mean {}?", in_quotes(prefix + nearest)));
   } else {
     add_error(errors, span, fmt::format("the problem has {} parts; choose one", names.size()),
               "parts: " + comma_list(names));

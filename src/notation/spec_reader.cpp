@@ -26,8 +26,8 @@ void add_library_errors(Diagnostics& errors, const Diagnostics& from, const Span
 void tell_types(const Einsum& einsum, const std::vector<std::string>& untyped, std::vector<std::string>& conventions) {
   if (untyped.empty()) return;
   const bool all = untyped.size() == einsum.tensors.size();
-  conventions.push_back(fmt::format("types: {} for {} (not stated)", ElementType().name,
-                                    all ? "every tensor" : comma_list(untyped)));
+  conventions.push_back(
+      fmt::format("types: {} for {} (not stated)", ElementType().name, all ? "every tensor" : comma_list(untyped)));
 }
 
 /// `part`, or `einsum_name`, which means the same.
@@ -100,8 +100,8 @@ Result<ReadSpec> read_spec(const SourceText& source, const Library& library, Map
     machine = read_machine_part(*node, library, errors, read.conventions);
   }
   const bool wanted = mapping_part == MappingPart::required;
-  const YamlNode* nest = wanted ? fields.require("mapping", "mapping: the lines of the nest, outermost first")
-                                : fields.find("mapping");
+  const YamlNode* nest =
+      wanted ? fields.require("mapping", "mapping: the lines of the nest, outermost first") : fields.find("mapping");
   if (nest != nullptr && einsum && machine) {
     auto mapping = read_mapping(*nest, *einsum, *machine);
     if (mapping) {
@@ -116,8 +116,9 @@ Result<ReadSpec> read_spec(const SourceText& source, const Library& library, Map
   }
   if (einsum->executed.share < Ratio(Count(1))) {
     const Ratio& share = einsum->executed.share;
-    read.conventions.push_back(fmt::format("executed: {}/{} of the operations ({}), as declared", share.numerator().str(),
-                                           share.denominator().str(), einsum->executed.because));
+    read.conventions.push_back(fmt::format("executed: {}/{} of the operations ({}), as declared",
+                                           share.numerator().str(), share.denominator().str(),
+                                           einsum->executed.because));
   }
   read.spec.einsum = std::move(*einsum);
   read.spec.machine = std::move(*machine);

@@ -58,7 +58,8 @@ Count extent_less_one(const Axis& axis, const Einsum& einsum) {
 Count check_axis_sizes(const Einsum& einsum, int tensor_index, int axis_index, Faults& faults) {
   const Tensor& tensor = einsum.tensors[static_cast<std::size_t>(tensor_index)];
   const Axis& axis = tensor.axes[static_cast<std::size_t>(axis_index)];
-  const std::string what = fmt::format("axis {} of tensor {}", in_quotes(to_text(axis, einsum)), in_quotes(tensor.name));
+  const std::string what =
+      fmt::format("axis {} of tensor {}", in_quotes(to_text(axis, einsum)), in_quotes(tensor.name));
   const auto add = [&](std::string message, std::string hint = {}) {
     faults.push_back({std::move(message), std::move(hint), -1, tensor_index, axis_index});
   };
@@ -118,12 +119,13 @@ std::vector<EinsumFault> check_sizes(const Einsum& einsum) {
   for (std::size_t r = 0; r < einsum.ranks.size(); ++r) {
     const Rank& rank = einsum.ranks[r];
     if (rank.extent >= 1) continue;
-    faults.push_back({fmt::format("rank {} has extent {}; it must be at least 1", in_quotes(rank.name), rank.extent), "",
-                      static_cast<int>(r), -1, -1});
+    faults.push_back({fmt::format("rank {} has extent {}; it must be at least 1", in_quotes(rank.name), rank.extent),
+                      "", static_cast<int>(r), -1, -1});
   }
   if (!faults.empty()) return faults;
   if (einsum.operations().overflowed()) {
-    faults.push_back({"the number of operations, the product of all extents, does not fit in 128 bits", "", -1, -1, -1});
+    faults.push_back(
+        {"the number of operations, the product of all extents, does not fit in 128 bits", "", -1, -1, -1});
   } else if (einsum.executed_operations().overflowed()) {
     faults.push_back({"the executed share of the operations does not fit in 128 bits", "", -1, -1, -1});
   }

@@ -108,7 +108,7 @@ std::string wrapped(std::string_view text, std::size_t width, std::string_view f
 }
 
 std::string heading(std::string_view text, const TextStyle& style) {
-  const std::string line = wrapped(text, style.width, "", "  ");
+  std::string line = wrapped(text, style.width, "", "  ");
   if (!style.colour) return line;
   return "\033[1m" + line.substr(0, line.size() - 1) + "\033[0m\n";
 }

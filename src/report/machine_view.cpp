@@ -39,7 +39,7 @@ std::string bandwidth_text(const Machine& machine, const Ratio& per_cycle) {
   return text;
 }
 
-std::string list(std::string text, const std::string& more) { return text.empty() ? more : text + "; " + more; }
+std::string list(const std::string& text, const std::string& more) { return text.empty() ? more : text + "; " + more; }
 
 std::string describe(const Machine& machine, const Storage& storage) {
   std::string text;

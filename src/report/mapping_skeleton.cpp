@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <vector>
+
+#include "mapping/atomic.hpp"
 
 namespace einflow {
 
@@ -20,12 +23,17 @@ std::string rank_list(const Einsum& einsum) {
   return text;
 }
 
-/// What the operation takes of a rank: its extent in the atomic shape, or 1.
-std::int64_t atomic_extent(const Compute& compute, const std::string& rank) {
-  for (const auto& [name, extent] : compute.atomic) {
-    if (name == rank) return extent;
+/// What the operation takes of each rank: the first rank of each role of the atomic shape takes all that it can.
+std::vector<std::int64_t> atomic_extents(const Einsum& einsum, const Compute& compute) {
+  std::vector<std::int64_t> extents(einsum.ranks.size(), 1);
+  const auto layouts = atomic_layouts(einsum, compute);
+  if (layouts.empty()) return extents;
+  for (const AtomicRole& role : layouts.front()) {
+    if (role.ranks.empty()) continue;
+    const auto rank = static_cast<std::size_t>(role.ranks.front());
+    extents[rank] = std::min(role.extent, einsum.ranks[rank].extent);
   }
-  return 1;
+  return extents;
 }
 
 }  // namespace
@@ -46,8 +54,9 @@ std::string mapping_skeleton(const Einsum& einsum, const Machine& machine) {
       }
     }
   }
-  for (const Rank& rank : einsum.ranks) {
-    text += fmt::format("for {} by {}\n", rank.name, atomic_extent(machine.compute(), rank.name));
+  const std::vector<std::int64_t> extents = atomic_extents(einsum, machine.compute());
+  for (std::size_t rank = 0; rank < einsum.ranks.size(); ++rank) {
+    text += fmt::format("for {} by {}\n", einsum.ranks[rank].name, extents[rank]);
   }
   return text;
 }

@@ -67,15 +67,15 @@ std::string nest_text(const Spec& spec, const TextStyle& style) {
     nest_width = std::max(nest_width, row[0].size());
     trips_width = std::max(trips_width, row[1].size());
   }
-  std::string out = fmt::format("  {:<{}}  {:>{}}\n", "nest", nest_width, "trips", trips_width);
+  // Where long names leave no room beside them, what a loop does goes below it.
+  const bool beside = 6 + nest_width + trips_width + 20 <= style.width;
+  std::string out;
+  if (beside) out = fmt::format("  {:<{}}  {:>{}}\n", "nest", nest_width, "trips", trips_width);
   for (const auto& row : rows) {
     if (row.size() == 1) {
       out += wrapped(row[0], style.width, "  ", "      ");
-      continue;
-    }
-    const std::string start = fmt::format("  {:<{}}  {:>{}}  ", row[0], nest_width, row[1], trips_width);
-    // Where the names leave no room beside them, the words go below.
-    if (start.size() + 20 <= style.width) {
+    } else if (beside) {
+      const std::string start = fmt::format("  {:<{}}  {:>{}}  ", row[0], nest_width, row[1], trips_width);
       out += wrapped(row[2], style.width, start, std::string(start.size(), ' '));
     } else {
       out += wrapped(row[0] + ", trips " + row[1], style.width, "  ", "      ");

@@ -11,7 +11,7 @@ constexpr int kOperationsBetweenProgress = 1 << 18;
 }  // namespace
 
 Executor::Executor(const Spec& spec, const SimulateOptions& options)
-    : spec_(spec), options_(options), arithmetic_(spec.einsum), pipeline_(spec) {
+    : spec_(spec), options_(options), arithmetic_(spec.einsum), pipeline_(spec), tally_(spec) {
   for (int t = 0; t <= spec.einsum.output(); ++t) {
     elements_.emplace_back(spec.einsum.tensors[static_cast<std::size_t>(t)], spec.einsum.ranks);
     residences_.emplace_back();
@@ -118,7 +118,7 @@ void Executor::arrive(Residence& residence, Residence& parent) {
       const Element element = wanted[i];
       while (kept < buffer.elements.size() && buffer.elements[kept] < element) ++kept;
       const bool here_already = kept < buffer.elements.size() && buffer.elements[kept] == element;
-      Claim claim{residence.read_group[c], element, residence.parent_of[c], 0};
+      Claim claim{residence.read_group[c], element, residence.parent_of[c], 0, static_cast<std::int64_t>(c)};
       if (!here_already) claims_.push_back(claim);
       if (!options_.values) continue;
       if (here_already) {
@@ -136,10 +136,18 @@ void Executor::arrive(Residence& residence, Residence& parent) {
     std::swap(buffer.values, renewed_.values);
     const Count arrived(claims_.size() - claims_before);
     residence.counts.fills += arrived;
-    if (!residence.compute) pipeline_.load(residence.level, static_cast<std::int64_t>(c), arrived * tensor.type.bits);
+    if (!residence.compute) {
+      pipeline_.load(residence.level, static_cast<std::int64_t>(c), arrived * tensor.type.bits);
+      tally_.written(residence.level, static_cast<std::int64_t>(c), arrived * tensor.type.bits);
+    }
   }
 
   if (claims_.size() > 1) std::sort(claims_.begin(), claims_.end());
+  crossed_.clear();
+  for (const Claim& claim : claims_) {
+    crossed_.push_back({claim.coordinate, claim.group, claim.element, at_a_sibling(claim) != nullptr});
+  }
+  tally_.change(residence, crossed_);
   for (std::size_t i = 0; i < claims_.size(); ++i) {
     if (i > 0 && claims_[i].same_transfer(claims_[i - 1])) continue;
     if (at_a_sibling(claims_[i])) {
@@ -147,6 +155,7 @@ void Executor::arrive(Residence& residence, Residence& parent) {
       continue;
     }
     residence.counts.parent_reads += 1;
+    tally_.read(parent.level, claims_[i].parent, tensor.type.bits);
     if (!residence.compute) pipeline_.load_from(residence.level, parent.level, claims_[i].parent, tensor.type.bits);
   }
   residence.moved = false;
@@ -171,7 +180,8 @@ void Executor::leave(Residence& residence, Residence& parent) {
         renewed_.values[k] = buffer.values[i];
         renewed_.written[k] = buffer.written[i];
       } else {
-        claims_.push_back({residence.update_group[c], element, residence.parent_of[c], buffer.values[i]});
+        claims_.push_back({residence.update_group[c], element, residence.parent_of[c], buffer.values[i],
+                           static_cast<std::int64_t>(c)});
       }
     }
     buffer.elements = kept;
@@ -179,10 +189,16 @@ void Executor::leave(Residence& residence, Residence& parent) {
     std::swap(buffer.written, renewed_.written);
     const Count left(claims_.size() - claims_before);
     residence.counts.drains += left;
-    if (!residence.compute) pipeline_.drain(residence.level, static_cast<std::int64_t>(c), left * tensor.type.bits);
+    if (!residence.compute) {
+      pipeline_.drain(residence.level, static_cast<std::int64_t>(c), left * tensor.type.bits);
+      tally_.read(residence.level, static_cast<std::int64_t>(c), left * tensor.type.bits);
+    }
   }
 
   if (claims_.size() > 1) std::sort(claims_.begin(), claims_.end());
+  crossed_.clear();
+  for (const Claim& claim : claims_) crossed_.push_back({claim.coordinate, claim.group, claim.element, false});
+  tally_.change(residence, crossed_);
   for (std::size_t i = 0; i < claims_.size();) {
     Claim merged = claims_[i++];
     for (; i < claims_.size() && claims_[i].same_transfer(merged); ++i) {
@@ -197,6 +213,7 @@ void Executor::leave(Residence& residence, Residence& parent) {
 void Executor::update(Residence& residence, Residence& parent, const Claim& claim) {
   const Tensor& tensor = spec_.einsum.tensors[static_cast<std::size_t>(residence.tensor)];
   residence.counts.parent_updates += 1;
+  tally_.written(parent.level, claim.parent, tensor.type.bits);
   if (!residence.compute) pipeline_.drain_to(residence.level, parent.level, claim.parent, tensor.type.bits);
   Buffer& target = parent.now[static_cast<std::size_t>(claim.parent)];
   const std::ptrdiff_t found = target.find(claim.element);
@@ -207,6 +224,7 @@ void Executor::update(Residence& residence, Residence& parent, const Claim& clai
   const auto i = static_cast<std::size_t>(found);
   if (target.written[i]) {
     residence.counts.parent_rmw_reads += 1;
+    tally_.read(parent.level, claim.parent, tensor.type.bits);
     target.values[i] = arithmetic_.reduce(target.values[i], claim.value);
   } else {
     target.written[i] = 1;
@@ -282,6 +300,9 @@ void Executor::finish() {
       result_.counts.holds.push_back(residence.counts);
     }
   }
+  result_.busiest = tally_.busiest(residences_);
+  result_.networks = tally_.networks(residences_);
+  result_.accesses = tally_.accesses(residences_);
   if (options_.values) compare_result();
   if (options_.progress) options_.progress(result_.counts.operations, spec_.einsum.operations());
 }

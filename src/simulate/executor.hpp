@@ -10,6 +10,7 @@
 #include "simulate/pipeline.hpp"
 #include "simulate/residence.hpp"
 #include "simulate/simulate.hpp"
+#include "simulate/tally.hpp"
 #include "simulate/walk.hpp"
 
 namespace einflow::execution {
@@ -26,6 +27,7 @@ class Executor {
     Element element = 0;
     std::int64_t parent = 0;  ///< coordinate
     Value value = 0;
+    std::int64_t coordinate = 0;
     bool same_transfer(const Claim& o) const { return group == o.group && element == o.element; }
     bool operator<(const Claim& o) const { return group != o.group ? group < o.group : element < o.element; }
   };
@@ -52,10 +54,12 @@ class Executor {
   std::vector<Elements> elements_;                   ///< by tensor
   std::vector<std::vector<Residence>> residences_;   ///< by tensor and hold
   Pipeline pipeline_;
+  Tally tally_;
   Simulation result_;
   int outermost_change_ = -1;  ///< depth of the outermost change of step since the last step; -1 = none yet
 
   std::vector<Claim> claims_;    ///< scratch
+  std::vector<Tally::Crossed> crossed_;  ///< scratch
   std::vector<Claim> siblings_;  ///< scratch: what siblings held in the step before
   Buffer renewed_;               ///< scratch
   std::vector<std::int64_t> point_;

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "base/count.hpp"
 #include "base/diagnostic.hpp"
@@ -30,6 +31,10 @@ struct Simulation {
   std::string first_mismatch;
   /// LAW.md section 6; see simulate/pipeline.hpp for what overlaps what.
   Count pipelined_cycles;
+  /// The counts by instance, mesh and access, as movement/movement.hpp has them.
+  std::vector<BusiestInstance> busiest;
+  std::vector<NetworkCounts> networks;
+  std::vector<AccessCounts> accesses;
 };
 
 /// Executes a checked spec. Fails where the problem has more operations than the limit. The movement is that of the

@@ -48,7 +48,8 @@ TEST(Count, FitsIn64BitsOrNot) {
 TEST(Count, ReadsDigitsOnly) {
   EXPECT_EQ(parse_count("0"), Count(0));
   EXPECT_EQ(parse_count("170141183460469231731687303715884105727"), kLargest);
-  for (const char* text : {"", "-1", "+1", " 1", "1 ", "1.0", "1e3", "0x10", "170141183460469231731687303715884105728"}) {
+  for (const char* text :
+       {"", "-1", "+1", " 1", "1 ", "1.0", "1e3", "0x10", "170141183460469231731687303715884105728"}) {
     EXPECT_EQ(parse_count(text), std::nullopt) << text;
   }
 }

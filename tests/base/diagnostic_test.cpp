@@ -63,7 +63,8 @@ TEST(Render, StopsAfterFortyErrors) {
 }
 
 TEST(SortByPlace, GoesLineByLineAndKeepsTheOrderOfEquals) {
-  Diagnostics errors{{{2, 1, 1}, "c", "", ""}, {{1, 5, 1}, "a", "", ""}, {{2, 1, 1}, "d", "", ""}, {{1, 9, 1}, "b", "", ""}};
+  Diagnostics errors{
+      {{2, 1, 1}, "c", "", ""}, {{1, 5, 1}, "a", "", ""}, {{2, 1, 1}, "d", "", ""}, {{1, 9, 1}, "b", "", ""}};
   sort_by_place(errors);
   std::string order;
   for (const Diagnostic& error : errors) order += error.message;
@@ -94,7 +95,8 @@ TEST(Message, ListsAreCut) {
 
 TEST(Utf8, BrokenBytesStandAlone) {
   // Unicode 15, table 3-7: well-formed byte sequences.
-  for (const char* bytes : {"\x80", "\xC0\xAF", "\xE0\x80\x80", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xF8", "\xE2\x82"}) {
+  for (const char* bytes :
+       {"\x80", "\xC0\xAF", "\xE0\x80\x80", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xF8", "\xE2\x82"}) {
     EXPECT_FALSE(decode_utf8(bytes, 0).valid) << bytes;
   }
   EXPECT_EQ(decode_utf8("\xE2\x82\xAC", 0).value, 0x20ACu);

@@ -70,7 +70,11 @@ TEST(Yaml, QuotedTextIsNeverNull) {
 }
 
 TEST(Yaml, AByteOrderMarkIsSkipped) {
-  EXPECT_EQ(tree("\xEF\xBB\xBF" "a: 1\n").entries[0].key.span, (Span{1, 1, 1}));
+  EXPECT_EQ(tree("\xEF\xBB\xBF"
+                 "a: 1\n")
+                .entries[0]
+                .key.span,
+            (Span{1, 1, 1}));
 }
 
 TEST(Yaml, LargeInputsAreRefusedOrReadFast) {

@@ -278,8 +278,8 @@ class Timeloop(unittest.TestCase):
     def tearDownClass(cls):
         compared = [case for case in CASES if "rejected" not in case]
         listed = sum(len(fields) for fields in DEVIATIONS["cases"].values())
-        print(f"\nTimeloop: {len(cls.equal)} of {len(compared)} cases equal in every number, the others in all but those "
-              f"listed ({listed} of {cls.numbers} numbers); {len(CASES) - len(compared)} rejected by both; "
+        print(f"\nTimeloop: {len(cls.equal)} of {len(compared)} cases equal in every number, the others in all but the "
+              f"{listed} below (of {cls.numbers} compared); {len(CASES) - len(compared)} rejected by both; "
               f"{len(cls.simulated)} simulated; {cls.energies} energies equal, {cls.energies_left_out} not compared")
         print(f"{'case, field':66} {'Timeloop':>12} {'exact':>12}  fault")
         for case, fields in DEVIATIONS["cases"].items():

@@ -8,9 +8,9 @@ namespace einflow {
 namespace {
 
 TEST(Machine, CountsInstancesOverAllMeshes) {
-  const Machine cluster = testing::machine({testing::storage("Pool"), testing::mesh("nodes", 4, {}),
-                                            testing::storage("HBM"), testing::mesh("array", 16, 8, {}),
-                                            testing::compute("MAC")});
+  const Machine cluster =
+      testing::machine({testing::storage("Pool"), testing::mesh("nodes", 4, {}), testing::storage("HBM"),
+                        testing::mesh("array", 16, 8, {}), testing::compute("MAC")});
   EXPECT_EQ(cluster.compute_instances(), Count(4 * 16 * 8));
   EXPECT_EQ(cluster.mesh(3)->size(), 128);
 }

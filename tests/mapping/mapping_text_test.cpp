@@ -51,7 +51,8 @@ TEST(MappingText, HoldsBetweenTheSameLoopsStandInTheMachinesOrder) {
 }
 
 TEST(TileAt, IsWhatTheLoopsLeave) {
-  const Spec spec = testing::spec(matmul(), testing::two_level(), "for m by 40\nfor k by 16\nfor m by 3\nfor m n k by 1\n");
+  const Spec spec =
+      testing::spec(matmul(), testing::two_level(), "for m by 40\nfor k by 16\nfor m by 3\nfor m n k by 1\n");
   EXPECT_EQ(tile_at(spec, 0), (std::vector<std::int64_t>{64, 64, 64}));
   EXPECT_EQ(tile_at(spec, 2), (std::vector<std::int64_t>{40, 64, 16}));
   EXPECT_EQ(tile_at(spec, 3), (std::vector<std::int64_t>{3, 64, 16}));
@@ -59,14 +60,16 @@ TEST(TileAt, IsWhatTheLoopsLeave) {
 }
 
 TEST(Trips, AreThoseOfTheLargestInterval) {
-  const Spec spec = testing::spec(matmul(), testing::two_level(), "for m by 40\nfor m by 7\nfor m into 7\nfor n k by 1\n");
+  const Spec spec =
+      testing::spec(matmul(), testing::two_level(), "for m by 40\nfor m by 7\nfor m into 7\nfor n k by 1\n");
   EXPECT_EQ(spec.mapping.loops[0].trips, 2) << "64 = 40 + 24";
   EXPECT_EQ(spec.mapping.loops[1].trips, 6) << "40 = 5 x 7 + 5";
   EXPECT_EQ(spec.mapping.loops[2].tile, 1);
 }
 
 TEST(Into, CutsByTheRoundedUpShare) {
-  const Spec spec = testing::spec(matmul(), testing::two_level(), "for m into 5\nfor m by 1\nfor n into 1000\nfor k by 1\n");
+  const Spec spec =
+      testing::spec(matmul(), testing::two_level(), "for m into 5\nfor m by 1\nfor n into 1000\nfor k by 1\n");
   EXPECT_EQ(spec.mapping.loops[0].tile, 13) << "ceil(64 / 5)";
   EXPECT_EQ(spec.mapping.loops[0].trips, 5);
   EXPECT_EQ(spec.mapping.loops[2].tile, 1) << "never below 1";

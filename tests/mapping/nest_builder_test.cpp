@@ -20,9 +20,9 @@ TEST(Nest, EveryTensorStartsOutermostAndEndsAtTheOperation) {
   }
 }
 
-TEST(Nest, TheOutermostLevelMayBeNamedInPart) {
-  EXPECT_TRUE(parse_mapping("at DRAM: X W\nfor m n k by 1", matmul(), testing::two_level()));
-  EXPECT_TRUE(parse_mapping("at DRAM: X\nat DRAM: W\nfor m n k by 1", matmul(), testing::two_level()));
+TEST(Nest, TheOutermostLevelMayBeNamedInSeveralLines) {
+  EXPECT_TRUE(parse_mapping("at DRAM: X W Y\nfor m n k by 1", matmul(), testing::two_level()));
+  EXPECT_TRUE(parse_mapping("at DRAM: X Y\nat DRAM: W\nfor m n k by 1", matmul(), testing::two_level()));
 }
 
 TEST(Nest, ALevelMayHoldEachTensorAtAnotherPlace) {
@@ -41,8 +41,10 @@ TEST(Nest, ALevelMayBePassedBy) {
 
 TEST(Nest, TripsOnOneAxisMultiply) {
   const Machine machine = testing::array_machine(4, 4, {});
-  EXPECT_TRUE(parse_mapping("par m by 4 on array.x\npar n by 4 on array.x\nfor m n k by 1", matmul(), machine)) << "2 x 2";
-  EXPECT_FALSE(parse_mapping("par m by 4 on array.x\npar n by 2 on array.x\nfor m n k by 1", matmul(), machine)) << "2 x 4";
+  EXPECT_TRUE(parse_mapping("par m by 4 on array.x\npar n by 4 on array.x\nfor m n k by 1", matmul(), machine))
+      << "2 x 2";
+  EXPECT_FALSE(parse_mapping("par m by 4 on array.x\npar n by 2 on array.x\nfor m n k by 1", matmul(), machine))
+      << "2 x 4";
   EXPECT_TRUE(parse_mapping("par m by 2 on array.x\npar m by 1 on array.y\nfor n k by 1", matmul(), machine)) << "4, 2";
 }
 
@@ -54,8 +56,20 @@ TEST(Nest, TheAtomicShapeIsLeftWhole) {
   EXPECT_FALSE(parse_mapping("for n by 1", matmul(), machine)) << "m has 8, 4 fit";
 }
 
+TEST(Nest, AMatrixShapeLiesOverTheRanksByTheirRoles) {
+  // An MMA of m 16, n 8, k 4 on a convolution: pixels are m, output channels n, input channels and window k.
+  const Einsum conv = testing::einsum("O[k,p] += I[c,p+r] * F[k,c,r]", {{"k", 8}, {"p", 16}, {"c", 4}, {"r", 3}});
+  const Machine machine =
+      testing::machine({testing::storage("DRAM"), testing::compute("TC", {{"m", 16}, {"n", 8}, {"k", 4}})});
+  EXPECT_TRUE(parse_mapping("for r by 1", conv, machine)) << "k 8 as n, p 16 as m, c 4 as k";
+  EXPECT_TRUE(parse_mapping("for c by 1\nfor k by 4", conv, machine)) << "r 3 as k";
+  EXPECT_FALSE(parse_mapping("for c by 2", conv, machine)) << "c 2 x r 3 is more than 4";
+  EXPECT_TRUE(parse_mapping("for p by 8\nfor r by 1", conv, machine));
+}
+
 TEST(Nest, SpansPointAtTheLine) {
-  const Spec spec = testing::spec(matmul(), testing::two_level(), "# first\nfor m by 2\n  at Buffer: X Y\nfor m n k by 1");
+  const Spec spec =
+      testing::spec(matmul(), testing::two_level(), "# first\nfor m by 2\n  at Buffer: X Y\nfor m n k by 1");
   EXPECT_EQ(spec.mapping.loops[0].span, (Span{2, 1, 10}));
   EXPECT_EQ(spec.mapping.holds[2][1].span, (Span{3, 16, 1}));
 }
@@ -64,6 +78,12 @@ TEST(Nest, LinesOfCodeAreCheckedLikeText) {
   NestLine loop;
   loop.ranks = {{"m", {}}, {"n", {}}, {"k", {}}};
   EXPECT_TRUE(build_mapping({loop}, matmul(), testing::two_level()));
+  NestLine hold;
+  hold.kind = NestLine::Kind::at;
+  hold.level = {"DRAM", {}};
+  hold.tensors = {{"X", {}}, {"W", {}}, {"Y", {}}};
+  EXPECT_TRUE(build_mapping({hold, loop}, matmul(), testing::two_level()));
+  EXPECT_FALSE(build_mapping({hold, hold, loop}, matmul(), testing::two_level())) << "held twice";
   loop.ranks.pop_back();
   EXPECT_FALSE(build_mapping({loop}, matmul(), testing::two_level())) << "k is left";
 }

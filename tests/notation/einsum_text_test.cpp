@@ -21,13 +21,13 @@ std::string canonical(const std::string& text) {
 
 TEST(EinsumText, FormsThatPrintAsTheyAreWritten) {
   for (const char* text : {
-           "Y[m,n] += X[m,k] * W[k,n]",                        // matmul
-           "Y[b,m,n] += X[b,m,k] * W[k,n]",                    // batched, one operand shared
-           "O[p] += I[3*p+2*r] * F[r]",                        // strided and dilated
+           "Y[m,n] += X[m,k] * W[k,n]",                          // matmul
+           "Y[b,m,n] += X[b,m,k] * W[k,n]",                      // batched, one operand shared
+           "O[p] += I[3*p+2*r] * F[r]",                          // strided and dilated
            "O[n,k,p,q] += I[n,c,2*p+r-1,2*q+s-1] * F[k,c,r,s]",  // padded
            "O[k,p] += I[c,p+r] * F[k,c,r]",
            "S[h,q,t] += Q[h,q,e] * K[h,t,e]",
-           "Y[m] += X[m] * A[m,i] * B[i]",                     // three factors
+           "Y[m] += X[m] * A[m,i] * B[i]",  // three factors
            "Z[m,n] = X[m,n] + Y[m,n]",
            "Z[m,n] = X[m,n] - Y[n]",
            "P[q,t] = E[q,t] / L[q]",
@@ -38,9 +38,9 @@ TEST(EinsumText, FormsThatPrintAsTheyAreWritten) {
            "A[m] += square(X[m,i])",
            "Z[m] = max(X[m], Y[m])",
            "Z[m] = min(X[m], Y[m], V[m])",
-           "Y[] += X[m] * W[m]",                               // a scalar
-           "Y[m] = B[m] * G[0]",                               // a constant position
-           "Y[m,n] += X[m]",                                   // a broadcast
+           "Y[] += X[m] * W[m]",  // a scalar
+           "Y[m] = B[m] * G[0]",  // a constant position
+           "Y[m,n] += X[m]",      // a broadcast
        }) {
     EXPECT_EQ(canonical(text), text);
   }
@@ -88,7 +88,8 @@ TEST(EinsumText, LongTextsAreRefusedFast) {
   for (int i = 1; many.size() < 1000000; ++i) many += " * X" + std::to_string(i) + "[m]";
   for (int i = 1; ranks.size() < 1000000; ++i) ranks += "+r" + std::to_string(i);
   while (axes.size() < 1000000) axes += ",0";
-  for (const std::string& text : {many, ranks + "]", axes + "]", std::string(1000000, 'a'), std::string(1000000, '[')}) {
+  for (const std::string& text :
+       {many, ranks + "]", axes + "]", std::string(1000000, 'a'), std::string(1000000, '[')}) {
     EXPECT_FALSE(parse_einsum(text));
   }
 }

@@ -22,13 +22,14 @@ ReadSpec with_problem(const std::string& problem) {
 }
 
 Machine with_levels(const std::string& levels) {
-  return read("problem: {matmul: {m: 4, n: 4, k: 4}}\nmachine:\n  clock: 2 GHz\n  levels:\n" + levels, MappingPart::optional)
+  return read("problem: {matmul: {m: 4, n: 4, k: 4}}\nmachine:\n  clock: 2 GHz\n  levels:\n" + levels,
+              MappingPart::optional)
       .spec.machine;
 }
 
 Ratio ratio(std::int64_t numerator, std::int64_t denominator) { return {Count(numerator), Count(denominator)}; }
 
-// The example of the interface, docs/spec.md.
+// A matrix product on a small array, with everything stated that a spec can state in few lines.
 constexpr const char* kExample = R"(einflow: 1
 problem:
   einsum: "Y[m,n] += X[m,k] * W[k,n]"
@@ -79,9 +80,11 @@ TEST(ReadSpec, SaysWhatItAssumed) {
             (std::vector<std::string>{"MAC: no operand latches, every operation reads its inputs (not stated)",
                                       "DRAM: unbounded capacity (not stated)",
                                       "DRAM, RF: not double-buffered (not stated)"}));
-  const auto conventions = with_problem("{einsum: \"Y[m] += X[m,k]\", ranks: {m: 4, k: 4}, types: {X: fp8}}").conventions;
+  const auto conventions =
+      with_problem("{einsum: \"Y[m] += X[m,k]\", ranks: {m: 4, k: 4}, types: {X: fp8}}").conventions;
   EXPECT_EQ(conventions.at(0), "types: bf16 for Y (not stated)");
-  EXPECT_EQ(with_problem("{matmul: {m: 4, n: 4, k: 4}}").conventions.at(0), "types: bf16 for every tensor (not stated)");
+  EXPECT_EQ(with_problem("{matmul: {m: 4, n: 4, k: 4}}").conventions.at(0),
+            "types: bf16 for every tensor (not stated)");
 }
 
 TEST(ReadSpec, TheMappingMayBeOptional) {
@@ -94,17 +97,22 @@ TEST(ReadSpec, MappingLinesAsAList) {
   const std::string head = "problem: {matmul: {m: 4, n: 4, k: 4}}\nmachine: toy\nmapping:\n";
   const Mapping text = read(head + "  |\n  for m by 2\n  at Buffer: X W\n  for m n k by 1\n").spec.mapping;
   EXPECT_EQ(read(head + "  - for m by 2\n  - \"at Buffer: X W\"\n  - for m n k by 1\n").spec.mapping, text);
-  EXPECT_EQ(read(head + "  - for m by 2\n  - at Buffer: X W  # not in quotes\n  - for m n k by 1\n").spec.mapping, text);
+  EXPECT_EQ(read(head + "  - for m by 2\n  - at Buffer: X W  # not in quotes\n  - for m n k by 1\n").spec.mapping,
+            text);
   EXPECT_EQ(read(head + "  \"for m by 2\\nat Buffer: X W\\nfor m n k by 1\"\n").spec.mapping, text);
 }
 
 TEST(ReadProblem, PaddingAndShares) {
-  const Einsum conv = with_problem("{einsum: \"O[n,k,p] += I[n,c,p+r-1] * F[k,c,r]\", ranks: {n: 1, k: 4, p: 8, c: 3, r: 3}, "
-                                   "shapes: {I: [1, 3, 8]}}").spec.einsum;
+  const Einsum conv = with_problem(
+                          "{einsum: \"O[n,k,p] += I[n,c,p+r-1] * F[k,c,r]\", ranks: {n: 1, k: 4, p: 8, c: 3, r: 3}, "
+                          "shapes: {I: [1, 3, 8]}}")
+                          .spec.einsum;
   EXPECT_EQ(conv.tensors[0].axes[2].stored_size, 8);
   EXPECT_EQ(conv.tensors[0].axes[2].constant, -1);
-  const Einsum causal = with_problem("{einsum: \"S[q,t] += Q[q,e] * K[t,e]\", ranks: {q: 16, t: 16, e: 4}, "
-                                     "executes: 17/32, because: causal mask}").spec.einsum;
+  const Einsum causal = with_problem(
+                            "{einsum: \"S[q,t] += Q[q,e] * K[t,e]\", ranks: {q: 16, t: 16, e: 4}, "
+                            "executes: 17/32, because: causal mask}")
+                            .spec.einsum;
   EXPECT_EQ(causal.executed.share, ratio(17, 32));
   EXPECT_EQ(causal.executed.because, "causal mask");
 }
@@ -115,8 +123,9 @@ TEST(ReadProblem, OneTypeForAllTensors) {
 }
 
 TEST(ReadProblem, APartOfACascade) {
-  const std::string cascade = "cascade: [{name: scores, einsum: \"S[m,n] += X[m,k] * W[k,n]\"}, \"E[m,n] = exp(S[m,n])\"], "
-                              "ranks: {m: 4, n: 5, k: 6}";
+  const std::string cascade =
+      "cascade: [{name: scores, einsum: \"S[m,n] += X[m,k] * W[k,n]\"}, \"E[m,n] = exp(S[m,n])\"], "
+      "ranks: {m: 4, n: 5, k: 6}";
   EXPECT_EQ(with_problem("{" + cascade + ", part: scores}").spec.einsum.operations(), Count(120));
   EXPECT_EQ(with_problem("{" + cascade + ", einsum_name: E}").spec.einsum.operations(), Count(20));
 }
@@ -161,10 +170,30 @@ TEST(ReadMachine, EnergiesKeepTheirKind) {
 TEST(ReadMachine, AtomicShapesKeepTheirOrder) {
   const Machine machine = with_levels(
       "    - {storage: A}\n"
-      "    - {compute: TC, rate: {bf16: 1024 FLOP/cycle, fp8: 2048 FLOP/cycle}, atomic: {m: 16, n: 8, k: 16}, latches: true}\n");
-  EXPECT_EQ(machine.compute().atomic, (std::vector<std::pair<std::string, std::int64_t>>{{"m", 16}, {"n", 8}, {"k", 16}}));
+      "    - {compute: TC, rate: {bf16: 1024 FLOP/cycle, fp8: 2048 FLOP/cycle}, atomic: {m: 16, n: 8, k: 16}, latches: "
+      "true}\n");
+  EXPECT_EQ(machine.compute().atomic,
+            (std::vector<std::pair<std::string, std::int64_t>>{{"m", 16}, {"n", 8}, {"k", 16}}));
   EXPECT_EQ(machine.compute().rate.at("fp8"), Ratio(Count(1024)));
   EXPECT_TRUE(machine.compute().operand_latches);
+}
+
+TEST(ReadSpec, ManyErrorsAreFoundFastAndCut) {
+  std::string ranks, keys, levels, words;
+  for (int i = 0; ranks.size() < 900000; ++i) ranks += "rank" + std::to_string(i) + ": 0, ";
+  for (int i = 0; keys.size() < 900000; ++i) keys += "key" + std::to_string(i) + ": 0\n";
+  for (int i = 0; levels.size() < 900000; ++i) levels += "{storage: S" + std::to_string(i) + "}, ";
+  while (words.size() < 900000) words += "  at B\n";
+  for (const std::string& text : {
+           "problem: {einsum: \"Y[m] = X[m]\", ranks: {" + ranks + "}}\nmachine: toy\nmapping: for m by 1\n",
+           keys,
+           "problem: single\nmachine: {levels: [" + levels + "]}\n",
+           "problem: single\nmachine: toy\nmapping: |\n" + words,
+       }) {
+    const auto spec = read_spec({"s", text}, kLibrary);
+    ASSERT_FALSE(spec);
+    EXPECT_LE(spec.error().size(), 200u);
+  }
 }
 
 TEST(Library, NamesAreSortedAndTheFirstFolderWins) {

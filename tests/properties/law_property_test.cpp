@@ -72,6 +72,15 @@ TEST(LawProperty, ClosedFormAndSimulatorAgreeOnRandomSpecs) {
     if (simulation->counts.operations != spec.einsum.operations()) return "not every operation was done once";
     const Result<Counts> counts = count_movement(spec);
     if (!counts) return render(counts.error(), {});
+    if (const auto busiest = busiest_instances(spec); !busiest || *busiest != simulation->busiest) {
+      return "the busiest instances differ";
+    }
+    if (const auto networks = network_counts(spec); !networks || *networks != simulation->networks) {
+      return "what crosses the meshes differs";
+    }
+    if (const auto accesses = access_counts(spec); !accesses || *accesses != simulation->accesses) {
+      return "the accesses differ";
+    }
     return testing::difference(*counts, simulation->counts, spec);
   });
 

@@ -115,12 +115,12 @@ TEST(Pipeline, ChargesPartialAtomicShapesInFull) {
 
 // The rate of the widest input type: 3 operations at 2 a cycle take 2 cycles, a step.
 TEST(Pipeline, TakesTheRateOfTheWidestInput) {
-  Machine mixed = machine({storage("DRAM"), compute("MMA", {{"m", 3}})});
+  Machine mixed = machine({storage("DRAM"), compute("MMA", {{"i", 3}})});
   std::get<Compute>(mixed.levels.back()).rate = {{"fp32", ratio(2, 1)}, {"int8", ratio(8, 1)}};
-  Einsum problem = testing::einsum("Z[m] = X[m] + B[m]", {{"m", 6}});
+  Einsum problem = testing::einsum("Z[i] = X[i] + B[i]", {{"i", 6}});
   problem.tensors[0].type = {"int8", 8};
   problem.tensors[1].type = {"fp32", 32};
-  EXPECT_EQ(simulate(testing::spec(problem, mixed, "for m by 3"))->pipelined_cycles, Count(4));
+  EXPECT_EQ(simulate(testing::spec(problem, mixed, "for i by 3"))->pipelined_cycles, Count(4));
 }
 
 }  // namespace

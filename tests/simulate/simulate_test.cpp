@@ -142,7 +142,9 @@ Spec two_meshes(bool multicast_a, bool multicast_b) {
 
 // W[0,n] is wanted by both m; X[m,0] by all three n.
 TEST(Simulate, TellsChildrenApartByTheMeshesWithoutTheAbility) {
-  const auto reads = [](const Spec& nest, const char* tensor) { return at(run(nest), nest, tensor, "RF").parent_reads; };
+  const auto reads = [](const Spec& nest, const char* tensor) {
+    return at(run(nest), nest, tensor, "RF").parent_reads;
+  };
   EXPECT_EQ(reads(two_meshes(true, true), "X"), Count(2));
   EXPECT_EQ(reads(two_meshes(true, true), "W"), Count(3));
   EXPECT_EQ(reads(two_meshes(true, false), "X"), Count(6));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <ostream>
 
+#include "mapping/atomic.hpp"
 #include "support/builders.hpp"
 
 namespace einflow::testing {
@@ -177,6 +178,7 @@ Machine choose_machine(Choices choices, const Einsum& einsum) {
       next.shared_port = true;
       next.write_bandwidth.reset();
     }
+    if (choices.once_in(4)) next.access_bits = Count(8 * (1 + choices.below(12)));
     levels.push_back(next);
     for (Level& level : meshes_after[static_cast<std::size_t>(s)]) {
       std::get<Mesh>(level).name = std::string(1, static_cast<char>('A' + mesh_number++));
@@ -185,9 +187,13 @@ Machine choose_machine(Choices choices, const Einsum& einsum) {
   }
   Compute last = compute("MAC", {}, choices.once_in(3));
   if (choices.once_in(4)) {
+    const bool matrix = choices.below(2) > 0;  // laid over two inputs of any names: mapping/atomic.hpp
+    for (const std::string name : {"m", "n", "k"}) {
+      if (matrix && einsum.tensors.size() == 3) last.atomic.emplace_back(name, 1 + choices.below(3));
+    }
     for (const Rank& rank : einsum.ranks) {
       const std::int64_t most = std::min<std::int64_t>(rank.extent, 4);
-      if (choices.below(2)) last.atomic.emplace_back(rank.name, 1 + choices.below(most));
+      if (!matrix && choices.below(2)) last.atomic.emplace_back(rank.name, 1 + choices.below(most));
     }
   }
   levels.push_back(last);
@@ -200,11 +206,13 @@ Machine choose_machine(Choices choices, const Einsum& einsum) {
 class NestWriter {
  public:
   NestWriter(Choices choices, Spec& spec) : choices_(choices), spec_(spec) {
-    for (const Rank& rank : spec.einsum.ranks) {
-      left_.push_back(rank.extent);
-      atomic_.push_back(1);
-      for (const auto& [name, extent] : spec.machine.compute().atomic) {
-        if (name == rank.name) atomic_.back() = extent;
+    for (const Rank& rank : spec.einsum.ranks) left_.push_back(rank.extent);
+    atomic_.assign(left_.size(), 1);
+    // Of the ranks that share an extent of the atomic shape one takes it whole.
+    const auto layouts = atomic_layouts(spec.einsum, spec.machine.compute());
+    if (!layouts.empty()) {
+      for (const AtomicRole& role : choices_.one_of(layouts)) {
+        if (!role.ranks.empty()) atomic_[static_cast<std::size_t>(choices_.one_of(role.ranks))] = role.extent;
       }
     }
     spec.mapping.holds.assign(spec.einsum.tensors.size(), {Hold{0, 0, {}}});
@@ -313,7 +321,7 @@ class NestWriter {
   Choices choices_;
   Spec& spec_;
   std::vector<std::int64_t> left_;
-  std::vector<std::int64_t> atomic_;
+  std::vector<std::int64_t> atomic_;  ///< what may be left of each rank at the end of the nest
   std::int64_t coordinates_ = 1;
 };
 

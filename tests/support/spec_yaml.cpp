@@ -60,6 +60,7 @@ std::string level_yaml(const Storage& storage) {
     text += "}";
   }
   if (storage.double_buffered) text += ", double_buffered: true";
+  if (storage.access_bits) text += fmt::format(", access: {} B", Count(storage.access_bits->value() / 8).str());
   return text;
 }
 
