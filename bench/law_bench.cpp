@@ -95,4 +95,3 @@ BENCHMARK(general_on_uneven_tiles);
 
 }  // namespace
 
-BENCHMARK_MAIN();
