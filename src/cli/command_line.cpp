@@ -33,6 +33,12 @@ bool is_unknown_command(const std::string& word, const std::vector<Command>& com
     if (word == command.name) return false;
     names.emplace_back(command.name);
   }
+  for (const char* planned : {"map", "bound", "shard", "clarify", "translate", "report", "terms"}) {
+    if (word != planned) continue;
+    print_errors({{{}, fmt::format("the command '{}' is not there yet", word), "`einflow --help` lists what is", {}}},
+                 {"einflow", {}});
+    return true;
+  }
   const std::string nearest = nearest_name(word, names);
   print_errors({{{},
                  fmt::format("there is no command '{}'", word),

@@ -65,9 +65,8 @@ Result<std::string> map_entries(const std::vector<std::string>& pairs, const cha
 Result<SourceText> short_form(const SpecArguments& arguments) {
   SourceText source{kCommandLine, {}};
   if (!arguments.problem.empty()) {
-    if (!arguments.ranks.empty() || !arguments.types.empty()) {
-      return fail("-r and --types belong to an einsum, not to --problem",
-                  "a library problem has its own sizes and types");
+    if (!arguments.ranks.empty()) {
+      return fail("-r belongs to an einsum, not to --problem", "a library problem has its own sizes");
     }
     source.text = "problem: " + json_quoted(arguments.problem) + "\n";
   } else {
@@ -117,6 +116,35 @@ bool read_mapping_file(const SpecArguments& arguments, LoadedSpec& loaded) {
   return true;
 }
 
+/// --types in place of the types that a library problem has.
+Result<std::string> override_types(const std::vector<std::string>& pairs, Einsum& einsum) {
+  std::string said;
+  for (const std::string& pair : pairs) {
+    const std::size_t equals = pair.find('=');
+    if (equals == std::string::npos) {
+      return fail(fmt::format("--types: found '{}', expected TENSOR=TYPE", pair), "for example: --types I=int8,F=int8");
+    }
+    const std::string name = pair.substr(0, equals);
+    const int tensor = einsum.tensor_named(name);
+    if (tensor < 0) {
+      std::string tensors;
+      for (const Tensor& t : einsum.tensors) tensors += (tensors.empty() ? "" : ", ") + t.name;
+      return fail(fmt::format("--types: the problem has no tensor '{}'", name), "tensors: " + tensors);
+    }
+    const auto type = find_element_type(pair.substr(equals + 1));
+    if (!type) {
+      std::vector<std::string> types;
+      for (const ElementType& known : element_types()) types.push_back(known.name);
+      const std::string nearest = nearest_name(pair.substr(equals + 1), types);
+      return fail(fmt::format("--types: unknown element type '{}'", pair.substr(equals + 1)),
+                  nearest.empty() ? "for example bf16, fp32, int8, or 12-bit" : fmt::format("did you mean '{}'?", nearest));
+    }
+    einsum.tensors[static_cast<std::size_t>(tensor)].type = *type;
+    said += fmt::format("{}{} {}", said.empty() ? "" : ", ", name, type->name);
+  }
+  return said;
+}
+
 void report_missing_mapping(const LoadedSpec& loaded, bool in_file) {
   const Spec& spec = loaded.read.spec;
   print_errors({{{},
@@ -135,7 +163,7 @@ void report_missing_mapping(const LoadedSpec& loaded, bool in_file) {
 void add_spec_arguments(CommandArguments& command, SpecArguments& arguments) {
   command.positional("SPEC", arguments.spec, "Spec file, - for standard input, or an einsum");
   command.comma_separated("-r,--ranks", arguments.ranks, "RANK=SIZE,...", "Rank sizes of an einsum: m=4096,n=4096");
-  command.comma_separated("--types", arguments.types, "TENSOR=TYPE,...", "Element types of an einsum: X=bf16,Y=fp32");
+  command.comma_separated("--types", arguments.types, "TENSOR=TYPE,...", "Element types: X=bf16,Y=fp32");
   command.text("--problem", arguments.problem, "NAME", "Problem of the library: resnet50/conv1");
   command.text("--on", arguments.machine, "NAME", "Machine of the library");
   command.text("--mapping", arguments.mapping_file, "FILE", "File of nest lines, outermost first");
@@ -154,6 +182,14 @@ std::optional<LoadedSpec> load_spec(const SpecArguments& arguments) {
     return std::nullopt;
   }
   LoadedSpec loaded{std::move(*read), *source};
+  if (!arguments.problem.empty() && !arguments.types.empty()) {
+    const Result<std::string> said = override_types(arguments.types, loaded.read.spec.einsum);
+    if (!said) {
+      print_errors(said.error(), {kCommandLine, {}});
+      return std::nullopt;
+    }
+    loaded.read.conventions.push_back("types given with --types: " + *said);
+  }
   const bool has_mapping = !loaded.read.spec.mapping.holds.empty();
   if (!arguments.mapping_file.empty()) {
     if (has_mapping) {

@@ -12,7 +12,10 @@ namespace {
 
 std::string bytes_text(const Ratio& bytes) {
   // Bytes are eighths at worst, so six digits are exact.
-  return bytes.is_whole() ? bytes.numerator().str() : fmt::format("{:.10g}", bytes.to_double());
+  if (!bytes.is_whole()) return fmt::format("{:.10g}", bytes.to_double());
+  std::string digits = bytes.numerator().str();
+  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
+  return digits;
 }
 
 }  // namespace

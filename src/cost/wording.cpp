@@ -1,5 +1,7 @@
 #include "cost/wording.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "cost/figures.hpp"
@@ -56,6 +58,13 @@ void say_time(const Spec& spec, const Cost& cost, Lines& lines) {
         "compute cycles: steps x the cycles of {} at the rate for {}, the widest input type, in whole cycles; idle "
         "instances and partial tiles cost their step",
         shape, compute_type(spec.einsum).name));
+    const auto rate = figure_for(compute.rate, compute_type(spec.einsum).name);
+    if (rate && Ratio(atomic_operations(compute)) < *rate) {
+      lines.push_back(fmt::format(
+          "the rate of {} operations a cycle is not reached: a step is {}, and takes a whole cycle; to use the rate, "
+          "give {} an atomic shape, or put a mesh before it",
+          rate->is_whole() ? rate->numerator().str() : fmt::format("{:.4g}", rate->to_double()), shape, compute.name));
+    }
   }
   for (const SystolicCost& array : cost.time.arrays) {
     const Mesh& mesh = *spec.machine.mesh(array.mesh);
@@ -71,10 +80,16 @@ void say_time(const Spec& spec, const Cost& cost, Lines& lines) {
         mesh.name, stays, per_fold, array.rows.str(), array.columns.str(),
         mesh.systolic == SystolicTiming::drained ? "result has left the array" : "operation is done"));
   }
-  lines.push_back(
-      "a level's cycles: bytes of its busiest instance / bandwidth, the slower of reading and writing (or "
-      "both on a shared port), rounded up");
-  lines.push_back("cycles are overlapped: the largest of compute and every level, without start-up and tail");
+  const bool any_level = std::any_of(cost.levels.begin(), cost.levels.end(),
+                                     [](const LevelCost& level) { return level.cycles.has_value(); });
+  if (any_level) {
+    lines.push_back(
+        "a level's cycles: bytes of its busiest instance / bandwidth, the slower of reading and writing (or "
+        "both on a shared port), rounded up");
+  }
+  if (cost.time.overlapped) {
+    lines.push_back("cycles are overlapped: the largest of compute and every level, without start-up and tail");
+  }
   if (cost.time.utilization) {
     lines.push_back("utilization: operations / (overlapped cycles x peak operations per cycle of all instances)");
   }

@@ -61,7 +61,7 @@ void clip(Runs& runs, Interval window) {
   runs.resize(kept);
 }
 
-void sum_of_progressions(const Progression* progressions, std::size_t count, Runs& out) {
+bool sum_of_progressions(const Progression* progressions, std::size_t count, std::size_t most_runs, Runs& out) {
   out.clear();
   out.push_back({0, 1});
   for (std::size_t k = 0; k < count; ++k) {
@@ -76,15 +76,19 @@ void sum_of_progressions(const Progression* progressions, std::size_t count, Run
       out[0].end += p.coefficient * (p.length - 1);
       continue;
     }
-    const std::size_t runs = out.size();
-    out.reserve(runs * static_cast<std::size_t>(p.length));
-    for (std::int64_t step = 1; step < p.length; ++step) {
+    // `done` terms of the progression so far; joining the set with itself, moved, doubles them.
+    for (std::int64_t done = 1; done < p.length;) {
+      const std::int64_t next = std::min(done, p.length - done);
+      const std::size_t runs = out.size();
+      if (2 * runs > most_runs) return false;
       for (std::size_t i = 0; i < runs; ++i) {
-        out.push_back({out[i].begin + step * p.coefficient, out[i].end + step * p.coefficient});
+        out.push_back({out[i].begin + next * p.coefficient, out[i].end + next * p.coefficient});
       }
+      join_runs(out);
+      done += next;
     }
-    join_runs(out);
   }
+  return true;
 }
 
 }  // namespace einflow

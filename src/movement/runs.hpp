@@ -28,7 +28,8 @@ struct Progression {
   std::int64_t begin = 0;
   std::int64_t length = 1;
 };
-/// The exact image of a sum of progressions (by rising coefficient, lengths >= 1).
-void sum_of_progressions(const Progression* progressions, std::size_t count, Runs& out);
+/// The exact image of a sum of progressions (by rising coefficient, lengths >= 1). False, with `out` in no
+/// particular state, where it has more runs than `most_runs` on the way.
+bool sum_of_progressions(const Progression* progressions, std::size_t count, std::size_t most_runs, Runs& out);
 
 }  // namespace einflow

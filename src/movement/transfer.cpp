@@ -9,9 +9,10 @@
 namespace einflow {
 namespace {
 
-// Beyond this many one-dimensional set evaluations, or runs in one set, a group is refused rather than run for minutes.
+// Beyond this many one-dimensional set evaluations, runs in one set, or runs in all, a group is refused rather than run for minutes.
 constexpr std::size_t kMostEvaluations = 100'000'000;
-constexpr double kMostRuns = 4'000'000;
+constexpr std::size_t kMostRuns = 2'000'000;
+constexpr std::size_t kMostWork = 50'000'000;
 
 /// Sizes of a group's set after a change: all of it, and what the change leaves in place.
 struct Sizes {
@@ -123,6 +124,7 @@ class GroupSizes {
     w.moved.clear();
     Runs& others = w.part;
     others.clear();
+    if (too_large_) return {};
     std::vector<std::size_t> at(positions.size(), 0);
     const bool leaving = keep_ == Keep::leaving;
     bool more = true;
@@ -169,23 +171,12 @@ class GroupSizes {
       const std::int64_t begin = (before ? cell.prev_begin : cell.now_begin) + (clip_needed ? positions[k].position->base : 0);
       progressions_.push_back({group_.terms[k].coefficient, begin, length});
     }
-    double runs = 1;
-    for (std::size_t k = 1; k < progressions_.size(); ++k) runs *= static_cast<double>(progressions_[k].length);
-    if (progressions_[0].coefficient != 1) runs *= static_cast<double>(progressions_[0].length);
-    if (runs > kMostRuns) {
-      runs = 1;  // an interval so far, unless a gap opens
-      std::int64_t width = 1;
-      for (const Progression& p : progressions_) {
-        if (p.length == 1) continue;
-        if (p.coefficient > width) runs *= static_cast<double>(p.length);
-        width += p.coefficient * (p.length - 1);
-      }
-      if (runs > kMostRuns) {
-        too_large_ = true;
-        return;
-      }
+    if (work_ > kMostWork || !sum_of_progressions(progressions_.data(), progressions_.size(), kMostRuns, out)) {
+      too_large_ = true;
+      out.clear();
+      return;
     }
-    sum_of_progressions(progressions_.data(), progressions_.size(), out);
+    work_ += out.size();
     if (clip_needed) clip(out, *group_.stored);
   }
 
@@ -194,6 +185,7 @@ class GroupSizes {
   Workspace workspace_;
   std::vector<Progression> progressions_;
   bool too_large_ = false;
+  std::size_t work_ = 0;  ///< runs written down so far
 };
 
 constexpr int kNoChange = -1;     ///< all steps, each by itself

@@ -58,7 +58,8 @@ std::vector<int> always_moved(const MovementOrder& order, const std::vector<std:
 std::string group_title(std::size_t group) {
   if (group == 0) return "primary";
   if (group == 1) return "secondary";
-  return fmt::format("{}.", group + 1);
+  if (group == 2) return "third";
+  return fmt::format("{}th", group + 1);
 }
 
 /// Steps of the temporal loops inside a place: how long one tile there is worked on.

@@ -206,11 +206,11 @@ std::string machine_text(const Machine& machine, const TextStyle& style) {
   for (int level = 0; level < static_cast<int>(machine.levels.size()); ++level) {
     out += level_text(machine, level, style);
   }
-  Table peaks({fmt::format("peak of all {}", grouped(machine.compute_instances())), "op/cycle", "op/s"}, 1);
+  Table peaks({fmt::format("peak of all {}", grouped(machine.compute_instances())), "op/cycle", "FLOP/s"}, 1);
   for (const auto& [type, rate] : machine.compute().rate) {
     const Ratio peak = rate * Ratio(machine.compute_instances());
     peaks.add({type_text(type), grouped(peak),
-               machine.clock_stated ? scaled(peak.to_double() * machine.clock_hz.to_double(), "op/s") : ""});
+               machine.clock_stated ? scaled(2 * peak.to_double() * machine.clock_hz.to_double(), "FLOP/s") : ""});
   }
   if (!peaks.empty()) {
     out += '\n';

@@ -36,6 +36,15 @@ std::vector<std::int64_t> atomic_extents(const Einsum& einsum, const Compute& co
   return extents;
 }
 
+/// The rank with the `place`-th largest extent (the smallest where there are fewer): something to spread.
+std::size_t largest_rank(const Einsum& einsum, std::size_t place) {
+  std::vector<std::size_t> order(einsum.ranks.size());
+  for (std::size_t rank = 0; rank < order.size(); ++rank) order[rank] = rank;
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return einsum.ranks[a].extent > einsum.ranks[b].extent; });
+  return order[std::min(place, order.size() - 1)];
+}
+
 }  // namespace
 
 std::string mapping_skeleton(const Einsum& einsum, const Machine& machine) {
@@ -48,7 +57,7 @@ std::string mapping_skeleton(const Einsum& einsum, const Machine& machine) {
       outermost = false;
     } else if (const Mesh* mesh = machine.mesh(level)) {
       for (std::size_t axis = 0; axis < mesh->axes.size(); ++axis) {
-        const std::string& rank = einsum.ranks[std::min(axis, einsum.ranks.size() - 1)].name;
+        const std::string& rank = einsum.ranks[largest_rank(einsum, axis)].name;
         text += fmt::format("par {} by TILE on {}.{}  # at most {} tiles\n", rank, mesh->name, mesh->axes[axis].name,
                             mesh->axes[axis].size);
       }

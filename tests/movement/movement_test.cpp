@@ -107,6 +107,15 @@ TEST(Movement, LeavingOneHundredAndTwentyEightBitsIsAnError) {
   EXPECT_NE(counts.error()[0].message.find("128 bits"), std::string::npos);
 }
 
+// Three ranks on an axis, none of which fills the gaps of another by itself: no list of every pair is made.
+TEST(Movement, WideStridedWindowsAreCountedQuickly) {
+  const Spec s = spec(einsum("O[p] += I[97*p+13*r+7*s] * F[r,s]", {{"p", 10'000}, {"r", 10'003}, {"s", 1'007}}), two_level(),
+                      "for p by 71\nfor r by 113\nfor s by 11\nat Buffer: I F O\nfor p r s by 1\n");
+  const Counts counts = *count_movement(s);
+  EXPECT_EQ(at(counts, s, "Buffer", "F").fills, Count(141) * Count(10'003) * Count(1'007));
+  EXPECT_EQ(counts.operations, Count(10'000) * Count(10'003) * Count(1'007));
+}
+
 // A million trips cost no more than two: classes of equal positions, not positions, are visited.
 TEST(Movement, TripCountsDoNotMatterToTheGeneralForm) {
   const Spec s = spec(einsum("O[p] += I[2*p+r] * F[r]", {{"p", 999'999'937}, {"r", 3}}), two_level(),

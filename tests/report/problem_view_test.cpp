@@ -41,7 +41,9 @@ TEST(SpecFragment, ReadsBackToTheSameProblem) {
       EXPECT_EQ(again.tensors[t].type, chosen->einsum.tensors[t].type);
       for (std::size_t a = 0; a < again.tensors[t].axes.size(); ++a) {
         const auto& size = chosen->einsum.tensors[t].axes[a].stored_size;
-        if (size) EXPECT_EQ(again.tensors[t].axes[a].stored_size, size);
+        if (size) {
+          EXPECT_EQ(again.tensors[t].axes[a].stored_size, size);
+        }
       }
     }
   }
