@@ -70,8 +70,8 @@ void CommandArguments::number(const char* names, std::uint64_t& value, const cha
   app_.add_option(names, value, help)->check(whole_number)->type_name(type);
 }
 
-void CommandArguments::texts(const char* names, std::vector<std::string>& values, const char* type, const char* help) {
-  app_.add_option(names, values, help)->type_name(type)->allow_extra_args(false);
+void CommandArguments::folders(const char* names, std::vector<std::string>& values, const char* type, const char* help) {
+  app_.add_option(names, values, help)->check(CLI::ExistingDirectory)->type_name(type)->allow_extra_args(false);
 }
 
 void CommandArguments::comma_separated(const char* names, std::vector<std::string>& values, const char* type,
@@ -106,6 +106,10 @@ int run_commands(const std::vector<Command>& commands, int argc, char** argv) {
     print_errors({{{}, error.what(), fmt::format("`einflow {}--help` shows what it takes", command), {}}},
                  {"einflow", {}});
     return kBadInput;
+  }
+  if (!all_printed()) {
+    print_errors({{{}, "standard output did not take all of the report", "is the disk full?", {}}}, {"einflow", {}});
+    return kInternalError;
   }
   return status;
 }

@@ -22,7 +22,7 @@ class CommandArguments {
   void text(const char* names, std::string& value, const char* type, const char* help);
   void number(const char* names, std::uint64_t& value, const char* type, const char* help);
   /// Repeatable.
-  void texts(const char* names, std::vector<std::string>& values, const char* type, const char* help);
+  void folders(const char* names, std::vector<std::string>& values, const char* type, const char* help);
   /// Repeatable, and several values in one text, separated by commas.
   void comma_separated(const char* names, std::vector<std::string>& values, const char* type, const char* help);
 

@@ -62,7 +62,7 @@ int run(const Arguments& arguments) {
 std::function<int()> declare(CommandArguments& command) {
   auto arguments = std::make_shared<Arguments>();
   command.positional("NAME", arguments->name, "Machine to show");
-  command.texts("--library", arguments->library, "DIR", "Folder with machines/, searched first");
+  command.folders("--library", arguments->library, "DIR", "Folder with machines/, searched first");
   command.flag("--json", arguments->json, "One JSON document on standard output");
   return [arguments] { return run(*arguments); };
 }

@@ -92,7 +92,7 @@ int run(const Arguments& arguments) {
 std::function<int()> declare(CommandArguments& command) {
   auto arguments = std::make_shared<Arguments>();
   command.positional("NAME", arguments->name, "Problem, or problem/layer to paste into a spec");
-  command.texts("--library", arguments->library, "DIR", "Folder with problems/, searched first");
+  command.folders("--library", arguments->library, "DIR", "Folder with problems/, searched first");
   command.flag("--json", arguments->json, "One JSON document on standard output");
   return [arguments] { return run(*arguments); };
 }

@@ -6,6 +6,8 @@
 #include "cli/exit_status.hpp"
 #include "cli/spec_input.hpp"
 #include "cli/terminal.hpp"
+#include "cost/capacity.hpp"
+#include "cost/cost.hpp"
 #include "movement/movement.hpp"
 #include "report/simulation_view.hpp"
 #include "simulate/simulate.hpp"
@@ -29,6 +31,17 @@ int run(const Arguments& arguments) {
   if (!analysis) {
     print_errors(analysis.error(), loaded->source);
     return kBadInput;
+  }
+  const Result<Cost> cost = cost_of(spec, *analysis);
+  if (!cost) {
+    print_errors(cost.error(), loaded->source);
+    return kBadInput;
+  }
+  Diagnostics too_large;
+  for (const Misfit& misfit : misfits(spec, *analysis, *cost)) too_large.push_back(to_diagnostic(misfit, spec));
+  if (!too_large.empty()) {
+    print_errors(too_large, loaded->source);
+    return kCheckFailed;
   }
   SimulateOptions options;
   options.limit_operations = Count(arguments.limit);

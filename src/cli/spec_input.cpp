@@ -167,7 +167,7 @@ void add_spec_arguments(CommandArguments& command, SpecArguments& arguments) {
   command.text("--problem", arguments.problem, "NAME", "Problem of the library: resnet50/conv1");
   command.text("--on", arguments.machine, "NAME", "Machine of the library");
   command.text("--mapping", arguments.mapping_file, "FILE", "File of nest lines, outermost first");
-  command.texts("--library", arguments.library, "DIR", "Folder with machines/ and problems/, searched first");
+  command.folders("--library", arguments.library, "DIR", "Folder with machines/ and problems/, searched first");
 }
 
 std::optional<LoadedSpec> load_spec(const SpecArguments& arguments) {

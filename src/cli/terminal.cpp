@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 
@@ -28,6 +29,15 @@ TextStyle output_style() {
 void print(const std::string& text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
   std::fflush(stdout);
+}
+
+bool all_printed() {
+  errno = 0;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return true;
+  // A reader that leaves early (`| head`) has what it wanted; writing again tells it from a full disk.
+  std::clearerr(stdout);
+  std::fputc('\n', stdout);
+  return std::fflush(stdout) != 0 && errno == EPIPE;
 }
 
 void print_message(const std::string& text) {

@@ -14,6 +14,8 @@ TextStyle output_style();
 
 /// Writes to standard output. A reader that has gone away is no error.
 void print(const std::string& text);
+/// Whether everything printed so far has been taken by standard output.
+bool all_printed();
 
 /// Writes to standard error.
 void print_message(const std::string& text);

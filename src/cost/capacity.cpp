@@ -10,8 +10,8 @@ namespace einflow {
 
 namespace {
 
-std::string bytes_text(const Ratio& bytes) {
-  // Bytes are eighths at worst, so six digits are exact.
+std::string grouped_text(const Ratio& bytes) {
+  // Bytes are eighths at worst, so ten digits show them exactly.
   if (!bytes.is_whole()) return fmt::format("{:.10g}", bytes.to_double());
   std::string digits = bytes.numerator().str();
   for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
@@ -48,11 +48,11 @@ Diagnostic to_diagnostic(const Misfit& misfit, const Spec& spec) {
   for (const Misfit::Part& part : misfit.parts) {
     const Tensor& tensor = spec.einsum.tensors[static_cast<std::size_t>(part.tensor)];
     parts += fmt::format("{}{} {} B ({} elements of {})", parts.empty() ? "" : ", ", tensor.name,
-                         bytes_text(part.bytes), part.elements.str(), tensor.type.name);
+                         grouped_text(part.bytes), grouped_text(Ratio(part.elements)), tensor.type.name);
   }
   diagnostic.message =
       fmt::format("the mapping does not fit: {} needs {} B an instance and has room for {} B",
-                  spec.machine.level_name(misfit.level), bytes_text(misfit.need_bytes), bytes_text(misfit.room_bytes));
+                  spec.machine.level_name(misfit.level), grouped_text(misfit.need_bytes), grouped_text(misfit.room_bytes));
   diagnostic.hint =
       fmt::format("held there: {}{}", parts,
                   misfit.double_buffered ? "; the level is double-buffered, so every tile counts twice" : "");

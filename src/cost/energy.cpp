@@ -1,6 +1,7 @@
 #include "cost/energy.hpp"
 
 #include "cost/figures.hpp"
+#include "mapping/atomic.hpp"
 
 namespace einflow {
 
@@ -56,7 +57,10 @@ std::vector<NetworkCost> network_costs(const Spec& spec, const std::vector<Netwo
 EnergyCost energy_cost(const Spec& spec, const std::vector<LevelCost>& levels, const std::vector<NetworkCost>& networks,
                        const TimeCost& time) {
   EnergyCost energy;
-  const std::optional<double> operation = figure_for(spec.machine.compute().energy, compute_type(spec.einsum).name);
+  const Compute& compute = spec.machine.compute();
+  const std::optional<double> operation = executes(compute, spec.einsum)
+                                              ? figure_for(compute.energy, compute_type(spec.einsum).name)
+                                              : std::nullopt;
   if (operation) energy.compute = *operation * spec.einsum.executed_operations().to_double();
   for (const NetworkCost& network : networks) add(energy.network, network.energy_picojoules);
   for (const LevelCost& level : levels) add(energy.total, level.energy_picojoules);

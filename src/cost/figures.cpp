@@ -1,5 +1,7 @@
 #include "cost/figures.hpp"
 
+#include "mapping/atomic.hpp"
+
 namespace einflow {
 
 std::vector<int> storage_levels(const Machine& machine) {
@@ -53,8 +55,14 @@ Count atomic_operations(const Compute& compute) {
   return operations;
 }
 
+std::optional<Ratio> compute_rate(const Spec& spec) {
+  const Compute& compute = spec.machine.compute();
+  if (!executes(compute, spec.einsum)) return std::nullopt;
+  return figure_for(compute.rate, compute_type(spec.einsum).name);
+}
+
 std::optional<Ratio> peak_rate(const Spec& spec) {
-  const std::optional<Ratio> rate = figure_for(spec.machine.compute().rate, compute_type(spec.einsum).name);
+  const std::optional<Ratio> rate = compute_rate(spec);
   if (!rate) return std::nullopt;
   return *rate * Ratio(spec.machine.compute_instances());
 }

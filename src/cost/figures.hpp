@@ -30,6 +30,10 @@ const HoldCounts& counts_of(const Counts& counts, int tensor, int hold);
 /// The type whose rate and energy the compute level works at: the widest of the inputs' types.
 const ElementType& compute_type(const Einsum& einsum);
 
+/// Operations per cycle and instance for the einsum's widest input type; absent where not stated, or where the
+/// compute level does not execute this einsum (an addition on a matrix unit).
+std::optional<Ratio> compute_rate(const Spec& spec);
+
 /// Operations of one whole atomic shape; 1 where none is declared.
 Count atomic_operations(const Compute& compute);
 

@@ -71,7 +71,7 @@ std::optional<Count> level_cycles(const Storage& storage, const BusiestInstance&
 
 std::optional<Count> cycles_per_step(const Spec& spec) {
   const Compute& compute = spec.machine.compute();
-  const std::optional<Ratio> rate = figure_for(compute.rate, compute_type(spec.einsum).name);
+  const std::optional<Ratio> rate = compute_rate(spec);
   if (!rate) return std::nullopt;
   return (Ratio(atomic_operations(compute)) / *rate).ceil();
 }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "cost/figures.hpp"
+#include "mapping/atomic.hpp"
 
 namespace einflow {
 
@@ -40,7 +41,8 @@ void say_counts(const Spec& spec, Lines& lines) {
   if (!(executed.share == Ratio(Count(1)))) {
     lines.push_back(fmt::format(
         "declared share {}/{} of the operations is executed{}: MACs, FLOPs, compute energy, utilization and "
-        "intensity are of that share; movement and steps are those of the whole iteration space",
+        "intensity are of that share, in whole operations, rounded up; movement and steps are those of the whole "
+        "iteration space",
         executed.share.numerator().str(), executed.share.denominator().str(),
         executed.because.empty() ? "" : " (" + executed.because + ")"));
   }
@@ -58,7 +60,7 @@ void say_time(const Spec& spec, const Cost& cost, Lines& lines) {
         "compute cycles: steps x the cycles of {} at the rate for {}, the widest input type, in whole cycles; idle "
         "instances and partial tiles cost their step",
         shape, compute_type(spec.einsum).name));
-    const auto rate = figure_for(compute.rate, compute_type(spec.einsum).name);
+    const auto rate = compute_rate(spec);
     if (rate && Ratio(atomic_operations(compute)) < *rate) {
       lines.push_back(fmt::format(
           "the rate of {} operations a cycle is not reached: a step is {}, and takes a whole cycle; to use the rate, "
@@ -177,11 +179,16 @@ std::vector<std::string> uncounted_figures(const Spec& spec, const Cost& cost) {
   }
   const std::string& type = compute_type(spec.einsum).name;
   const Compute& compute = spec.machine.compute();
-  if (!figure_for(compute.energy, type)) no_energy.push_back(fmt::format("{} ({})", compute.name, type));
+  const bool executed = executes(compute, spec.einsum);
+  if (!executed || !figure_for(compute.energy, type)) no_energy.push_back(fmt::format("{} ({})", compute.name, type));
 
   Lines lines;
   if (!no_bandwidth.empty()) lines.push_back("time of levels that state no bandwidth: " + listed(no_bandwidth));
-  if (!figure_for(compute.rate, type)) {
+  if (!executed) {
+    lines.push_back(fmt::format(
+        "compute cycles, energy and utilization: {} is a matrix unit and does not execute this einsum; the machine "
+        "states no unit that does", compute.name));
+  } else if (!figure_for(compute.rate, type)) {
     lines.push_back(fmt::format("compute cycles and utilization: {} states no rate for {}", compute.name, type));
   }
   if (!spec.machine.clock_stated) lines.push_back("seconds and edp: the machine states no clock");

@@ -5,8 +5,8 @@
 namespace einflow {
 namespace {
 
-bool is_matrix_shape(const Einsum& einsum, const Compute& compute) {
-  return einsum.tensors.size() == 3 && compute.atomic.size() == 3 &&
+bool is_matrix_shape(const Compute& compute) {
+  return compute.atomic.size() == 3 &&
          std::all_of(compute.atomic.begin(), compute.atomic.end(), [](const auto& entry) {
            return entry.first == "m" || entry.first == "n" || entry.first == "k";
          });
@@ -34,7 +34,7 @@ std::vector<AtomicRole> matrix_layout(const Einsum& einsum, const Compute& compu
 
 std::vector<std::vector<AtomicRole>> atomic_layouts(const Einsum& einsum, const Compute& compute) {
   if (compute.atomic.empty()) return {};
-  if (is_matrix_shape(einsum, compute)) {
+  if (is_matrix_shape(compute) && einsum.tensors.size() == 3) {
     return {matrix_layout(einsum, compute, 0, 1), matrix_layout(einsum, compute, 1, 0)};
   }
   std::vector<AtomicRole> roles;
@@ -46,5 +46,7 @@ std::vector<std::vector<AtomicRole>> atomic_layouts(const Einsum& einsum, const 
   }
   return {roles};
 }
+
+bool executes(const Compute& compute, const Einsum& einsum) { return !is_matrix_shape(compute) || einsum.is_mac(); }
 
 }  // namespace einflow

@@ -26,4 +26,7 @@ struct AtomicRole {
 /// orders of the inputs are possible. Any other shape takes the ranks of the same names.
 std::vector<std::vector<AtomicRole>> atomic_layouts(const Einsum& einsum, const Compute& compute);
 
+/// Whether the compute level executes the einsum's operation: a matrix shape multiplies and adds, nothing else.
+bool executes(const Compute& compute, const Einsum& einsum);
+
 }  // namespace einflow

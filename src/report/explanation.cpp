@@ -71,6 +71,22 @@ Count steps_inside(const Spec& spec, int depth) {
   return steps;
 }
 
+/// Whether some temporal loop inside has a last tile smaller than the others, so that tiles differ in their steps.
+bool uneven_inside(const Spec& spec, int depth) {
+  std::vector<std::int64_t> left;
+  for (const Rank& rank : spec.einsum.ranks) left.push_back(rank.extent);
+  std::vector<bool> uneven(left.size(), false);
+  for (std::size_t index = 0; index < spec.mapping.loops.size(); ++index) {
+    const Loop& loop = spec.mapping.loops[index];
+    const auto rank = static_cast<std::size_t>(loop.rank);
+    if (left[rank] % loop.tile != 0) uneven[rank] = true;
+    left[rank] = loop.tile;
+    // Loops of a rank that some loop, here or further out, cuts unevenly.
+    if (index >= static_cast<std::size_t>(depth) && !loop.spatial && loop.trips > 1 && uneven[rank]) return true;
+  }
+  return false;
+}
+
 std::string place_text(const Spec& spec, const MovementOrder& order, const TextStyle& style) {
   const bool compute = order.level == spec.machine.compute_level();
   std::string title = fmt::format("{} {} {}", spec.machine.level_name(order.level), compute ? "works on" : "holds",
@@ -80,18 +96,27 @@ std::string place_text(const Spec& spec, const MovementOrder& order, const TextS
   std::string out = section(title, style);
   if (!compute) {
     out += wrapped(
-        fmt::format("each tile serves {} steps of the loops inside it", grouped(steps_inside(spec, order.depth))),
+        fmt::format("each tile serves {}{} steps of the loops inside it", uneven_inside(spec, order.depth) ? "at most " : "",
+                    grouped(steps_inside(spec, order.depth))),
         style.width, "  ", "  ");
   }
   if (order.loops.empty()) {
     return out + wrapped("no temporal loop outside it: everything stays from start to end", style.width, "  ", "  ");
   }
+  std::vector<int> moved;  // by a loop further in
   for (const SeenLoop& seen : order.loops) {
     const Loop& loop = loop_at(spec, seen.loop);
-    std::string line =
-        fmt::format("{}, {} trips: ", to_text(loop, spec.einsum, spec.machine), grouped(Count(loop.trips)));
-    if (!seen.stationary.empty()) line += listed(spec, seen.stationary) + " stays";
-    if (!seen.moves.empty()) line += (seen.stationary.empty() ? "moves " : ", moves ") + listed(spec, seen.moves);
+    std::vector<int> stay, refetched;
+    for (int tensor : seen.stationary) (contains(moved, tensor) ? refetched : stay).push_back(tensor);
+    std::string line;
+    const auto say = [&](const char* verb, const std::vector<int>& tensors) {
+      if (!tensors.empty()) line += fmt::format("{}{} {}", line.empty() ? "" : ", ", verb, listed(spec, tensors));
+    };
+    say("keeps", stay);
+    say("moves", seen.moves);
+    say("refetches", refetched);
+    line = fmt::format("{}, {} trips: {}", to_text(loop, spec.einsum, spec.machine), grouped(Count(loop.trips)), line);
+    moved.insert(moved.end(), seen.moves.begin(), seen.moves.end());
     out += wrapped(line, style.width, "  ", "      ");
   }
   const std::vector<std::vector<int>> groups = stationary_groups(order);
@@ -102,7 +127,7 @@ std::string place_text(const Spec& spec, const MovementOrder& order, const TextS
       const Count steps = steps_in_place(spec, order, tensor);
       line += fmt::format("{}{} ({})", i == 0 ? "" : ", ", tensor_name(spec, tensor),
                           Count(1) < steps ? "the same tile for " + grouped(steps) + " steps"
-                                           : "but a loop further in moves it at every step");
+                                           : "but a loop further in moves it, so it is fetched again");
     }
     out += wrapped(line, style.width, "  > ", "      ");
   }
@@ -183,9 +208,9 @@ std::string explanation_text(const Spec& spec, const TextStyle& style) {
   out += section("Mapping", style) + nest_text(spec, style);
   out += '\n';
   out += wrapped(
-      "In time: the loops outside each place, the innermost first. The first tensor that stays gives "
-      "the dataflow its familiar name; a tensor is used again across a loop only where every loop "
-      "further in leaves it in place too.",
+      "In time: the loops outside each place, the innermost first. A loop keeps a tensor's tile, moves on to "
+      "another, or refetches the tiles that loops further in went through. The first tensor kept gives the "
+      "dataflow its familiar name.",
       style.width, "", "");
   for (const MovementOrder& order : movement_orders(spec)) out += place_text(spec, order, style);
   const std::vector<int> spatial = spatial_loops(spec);

@@ -50,6 +50,7 @@ std::size_t largest_rank(const Einsum& einsum, std::size_t place) {
 std::string mapping_skeleton(const Einsum& einsum, const Machine& machine) {
   std::string text;
   bool outermost = true;
+  std::size_t unnamed_axes = 0;
   for (int level = 0; level < machine.compute_level(); ++level) {
     if (const Storage* storage = machine.storage(level)) {
       if (!outermost) text += fmt::format("for {} by TILE\n", rank_list(einsum));
@@ -57,7 +58,10 @@ std::string mapping_skeleton(const Einsum& einsum, const Machine& machine) {
       outermost = false;
     } else if (const Mesh* mesh = machine.mesh(level)) {
       for (std::size_t axis = 0; axis < mesh->axes.size(); ++axis) {
-        const std::string& rank = einsum.ranks[largest_rank(einsum, axis)].name;
+        // A rank of the axis's name is meant; else the largest that no axis has yet.
+        const int named = einsum.rank_named(mesh->axes[axis].name);
+        const std::string& rank =
+            einsum.ranks[named >= 0 ? static_cast<std::size_t>(named) : largest_rank(einsum, unnamed_axes++)].name;
         text += fmt::format("par {} by TILE on {}.{}  # at most {} tiles\n", rank, mesh->name, mesh->axes[axis].name,
                             mesh->axes[axis].size);
       }

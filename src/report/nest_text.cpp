@@ -10,7 +10,7 @@ namespace einflow {
 
 namespace {
 
-/// "moves X W, stays Y" for a temporal loop, "split W Y, replicated X" for a spatial one.
+/// "moves X W, leaves Y" for a temporal loop, "split W Y, replicated X" for a spatial one.
 std::string what_it_does(const Spec& spec, const Loop& loop) {
   const Einsum& einsum = spec.einsum;
   std::vector<int> indexed;
@@ -29,7 +29,7 @@ std::string what_it_does(const Spec& spec, const Loop& loop) {
   };
   say(loop.spatial ? "split" : "moves", indexed);
   if (!loop.spatial) inputs.insert(inputs.end(), outputs.begin(), outputs.end());
-  say(loop.spatial ? "replicated" : "stays", inputs);
+  say(loop.spatial ? "replicated" : "leaves", inputs);
   if (loop.spatial) say("partial sums", outputs);
   return text;
 }

@@ -153,9 +153,10 @@ std::string roofline_text(const Report& report, const TextStyle& style) {
     return rounded(per_cycle) + " " + unit + "/cycle";
   };
   std::string out = section("Roofline at " + report.spec.machine.level_name(roofline.level), style);
-  out += wrapped(fmt::format("intensity {} {}/B {} the ridge at {} {}/B: {}-bound", rounded(roofline.intensity), work,
-                             roofline.memory_bound() ? "is below" : "is not below", rounded(roofline.ridge), work,
-                             roofline.memory_bound() ? "memory" : "compute"),
+  out += wrapped(fmt::format("intensity {} {}/B {} the ridge at {} {}/B: {}-bound, were nothing else to limit it",
+                             rounded(roofline.intensity), work, roofline.memory_bound() ? "is below" : "is not below",
+                             rounded(roofline.ridge), work,
+                             roofline.memory_bound() ? report.spec.machine.level_name(roofline.level) : "compute"),
                  style.width, "  ", "    ");
   out += wrapped(fmt::format("attainable {} of a peak of {} at {}", rate(roofline.attainable, work),
                              rate(roofline.peak, work), rate(roofline.bandwidth, "B")),

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 
+#include "mapping/atomic.hpp"
+
 namespace einflow::execution {
 
 namespace {
 
 Count cycles_of_a_step(const Spec& spec) {
   const Compute& compute = spec.machine.compute();
+  if (!executes(compute, spec.einsum)) return 1;  // no unit for it is stated: a step is one cycle
   Count operations = 1;
   for (const auto& [rank, extent] : compute.atomic) operations *= Count(extent);
   const ElementType* widest = nullptr;

@@ -108,7 +108,7 @@ class Status(Files):
         path = self.file("tight.yaml", EXAMPLE.replace("512 KiB", "255 KiB"))
         outcome = run("analyze", path)
         self.assertEqual((outcome.status, outcome.output), (1, ""))
-        for words in ("Buffer needs 262144 B", "room for 261120 B", "Y 131072 B"):
+        for words in ("Buffer needs 262,144 B", "room for 261,120 B", "Y 131,072 B"):
             self.assertIn(words, outcome.messages)
         rejected = run("analyze", path, "--json")
         self.assertEqual(rejected.status, 1)
