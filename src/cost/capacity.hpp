@@ -1,4 +1,4 @@
-// Whether a mapping fits (LAW.md section 6).
+// Whether a mapping fits (docs/law.md section 6).
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Time, energy and space of a mapped problem (LAW.md section 6), from the counts of section 4.
+// Time, energy and space of a mapped problem (docs/law.md section 6), from the counts of section 4.
 //
 // Elements become bits by each tensor's type; bytes are bits / 8, exact (a 4-bit element is half a byte).
 // A figure whose input the machine does not state is absent here and named in `uncounted`.

@@ -1,4 +1,4 @@
-// Energy (LAW.md section 6): accesses, operations and hops times what each costs.
+// Energy (docs/law.md section 6): accesses, operations and hops times what each costs.
 #pragma once
 
 #include "cost/cost.hpp"

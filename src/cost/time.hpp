@@ -1,4 +1,4 @@
-// Cycles (LAW.md section 6).
+// Cycles (docs/law.md section 6).
 #pragma once
 
 #include "cost/cost.hpp"

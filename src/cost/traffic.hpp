@@ -1,4 +1,4 @@
-// What each storage level reads and writes (the end of LAW.md section 4).
+// What each storage level reads and writes (the end of docs/law.md section 4).
 #pragma once
 
 #include "cost/cost.hpp"

@@ -1,4 +1,4 @@
-// Where it is computed: a chain of levels, outermost first (LAW.md section 2).
+// Where it is computed: a chain of levels, outermost first (docs/law.md section 2).
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ struct MeshAxis {
   bool operator==(const MeshAxis&) const = default;
 };
 
-/// How the fill and drain of a systolic mesh are charged (LAW.md section 6, docs/law.md).
+/// How the fill and drain of a systolic mesh are charged (docs/law.md section 6, docs/law.md).
 enum class SystolicTiming {
   none,
   last_operation,  ///< a fold ends when its last operation has been executed

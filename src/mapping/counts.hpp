@@ -1,4 +1,4 @@
-// The numbers that the law defines (LAW.md section 4), as one value that both
+// The numbers that the law defines (docs/law.md section 4), as one value that both
 // implementations of the law, movement/ and simulate/, fill and that must agree.
 #pragma once
 
@@ -55,7 +55,7 @@ struct NetworkCounts {
   bool operator==(const NetworkCounts&) const = default;
 };
 
-/// Accesses of a given width, each transfer of a tile rounded up (INTERFACE.md: pJ/access). `width_bits` > 0.
+/// Accesses of a given width, each transfer of a tile rounded up (docs/law.md section 6).
 struct AccessCounts {
   int level = 0;
   int tensor = 0;

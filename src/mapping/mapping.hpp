@@ -1,4 +1,4 @@
-// In which order and place: the nest (LAW.md section 3).
+// In which order and place: the nest (docs/law.md section 3).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// From nest lines with names to a checked Mapping: the rules of LAW.md section 3, wherever the lines come from.
+// From nest lines with names to a checked Mapping: the rules of docs/law.md section 3, wherever the lines come from.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Who stays and who moves (LAW.md section 5), as pure functions of a checked nest.
+// Who stays and who moves (docs/law.md section 5), as pure functions of a checked nest.
 #pragma once
 
 #include <string>

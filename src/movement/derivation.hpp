@@ -9,7 +9,7 @@
 
 namespace einflow {
 
-/// What a loop outside a hold does to the tensor there (LAW.md section 5 and 4).
+/// What a loop outside a hold does to the tensor there (docs/law.md section 5 and 4).
 struct LoopRole {
   enum class Role {
     moves,        ///< temporal, its rank indexes the tensor

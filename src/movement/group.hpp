@@ -1,4 +1,4 @@
-// The groups of LAW.md section 4: tiles are products of one-dimensional sets, one per group of ranks.
+// The groups of docs/law.md section 4: tiles are products of one-dimensional sets, one per group of ranks.
 #pragma once
 
 #include <cstdint>

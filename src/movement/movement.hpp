@@ -1,4 +1,4 @@
-// The law of movement in closed form (LAW.md section 4; docs/law.md).
+// The law of movement in closed form (docs/law.md section 4; docs/law.md).
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@ namespace einflow {
 /// Every count of the law for a checked spec. Fails only where a count leaves 128 bits.
 Result<Counts> count_movement(const Spec& spec);
 
-/// One entry per storage level, outermost first. Reads and writes as at the end of LAW.md section 4.
+/// One entry per storage level, outermost first. Reads and writes as at the end of docs/law.md section 4.
 Result<std::vector<BusiestInstance>> busiest_instances(const Spec& spec);
 
 /// One entry per tensor, hold below the outermost and mesh between it and its parent.

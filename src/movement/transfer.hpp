@@ -1,4 +1,4 @@
-// How many elements enter or leave a hold over the whole nest: the product form of LAW.md section 4.
+// How many elements enter or leave a hold over the whole nest: the product form of docs/law.md section 4.
 #pragma once
 
 #include <optional>

@@ -18,7 +18,7 @@ struct ParsedEinsum {
   std::vector<std::vector<Span>> axes;  ///< of each tensor
 };
 
-/// Reads and checks the form (LAW.md section 1); sizes are not known yet. A syntax error is told alone, faults
+/// Reads and checks the form (docs/law.md section 1); sizes are not known yet. A syntax error is told alone, faults
 /// of form all together. At most 64 tensors, 64 ranks and 64 KiB.
 Result<ParsedEinsum> parse_einsum_text(const std::string& text);
 

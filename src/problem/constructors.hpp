@@ -1,5 +1,5 @@
 // The known primitives by name and sizes: matmul, convolutions, attention, elementwise, reduction.
-// Every constructor gives einsums whose axes are affine with non-negative coefficients (LAW.md section 1).
+// Every constructor gives einsums whose axes are affine with non-negative coefficients (docs/law.md section 1).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What is computed: ranks, tensors with affine axes, einsums, cascades (LAW.md section 1).
+// What is computed: ranks, tensors with affine axes, einsums, cascades (docs/law.md section 1).
 #pragma once
 
 #include <cstdint>

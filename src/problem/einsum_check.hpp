@@ -1,4 +1,4 @@
-// What LAW.md section 1 asks of an einsum, for einsums from text and from code alike.
+// What docs/law.md section 1 asks of an einsum, for einsums from text and from code alike.
 #pragma once
 
 #include <string>

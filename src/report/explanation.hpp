@@ -1,4 +1,4 @@
-// Who stays, who moves, who is split, replicated or reduced at each level (LAW.md section 5), for `explain`.
+// Who stays, who moves, who is split, replicated or reduced at each level (docs/law.md section 5), for `explain`.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The elements of a tensor, numbered, and the elements that a box of the iteration space touches (LAW.md section 1, 3).
+// The elements of a tensor, numbered, and those that a box of the iteration space touches (docs/law.md section 1, 3).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Moves the data: at every change of step outputs leave from the innermost hold outwards, inputs arrive from the
-// outermost hold inwards, then the step's operations are done (LAW.md section 4).
+// outermost hold inwards, then the step's operations are done (docs/law.md section 4).
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Cycles of loads, computation and drains that overlap as far as the buffers allow (LAW.md section 6, "pipelined").
+// Cycles of loads, computation and drains that overlap as far as buffers allow (docs/law.md section 6, "pipelined").
 //
 // All instances advance together. The tiles j = 0, 1, .. of a storage level below the outermost are the steps of the
 // temporal loops outside its innermost hold. With B = 2 buffers if the level is double-buffered, else B = 1:

@@ -29,7 +29,7 @@ struct Simulation {
   bool result_matches = true;
   /// The first difference, in words: "Y[0,3] is 17, but the plain einsum gives 21". Empty where there is none.
   std::string first_mismatch;
-  /// LAW.md section 6; see simulate/pipeline.hpp for what overlaps what.
+  /// docs/law.md section 6; see simulate/pipeline.hpp for what overlaps what.
   Count pipelined_cycles;
   /// The counts by instance, mesh and access, as movement/movement.hpp has them.
   std::vector<BusiestInstance> busiest;

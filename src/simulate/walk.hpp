@@ -1,4 +1,4 @@
-// The walk through a nest: every step, in order, with the coordinates that are active in it (LAW.md section 3).
+// The walk through a nest: every step, in order, with the coordinates that are active in it (docs/law.md section 3).
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Time, energy, space (LAW.md section 6). Every expected figure is derived by hand in the comment beside it.
+// Time, energy, space (docs/law.md section 6). Every expected figure is derived by hand in the comment beside it.
 #include "cost/cost.hpp"
 
 #include <gtest/gtest.h>

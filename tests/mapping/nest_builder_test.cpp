@@ -1,4 +1,4 @@
-// What LAW.md section 3 accepts; what it refuses, with the messages, is in tests/notation/wrong_specs.
+// What docs/law.md section 3 accepts; what it refuses, with the messages, is in tests/notation/wrong_specs.
 #include "mapping/nest_builder.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// LAW.md section 5, read off the nest of the user guide by hand.
+// docs/law.md section 5, read off the nest of the user guide by hand.
 #include "mapping/stationarity.hpp"
 
 #include <gtest/gtest.h>

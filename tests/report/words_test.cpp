@@ -1,4 +1,4 @@
-// The names of both communities, from which tensors a rank indexes (the list of LAW.md section 5).
+// The names of both communities, from which tensors a rank indexes (the list of docs/law.md section 5).
 #include "report/words.hpp"
 
 #include <gtest/gtest.h>

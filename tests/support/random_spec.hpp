@@ -1,4 +1,4 @@
-// Random small specs that exercise everything the law speaks of, valid by construction (LAW.md section 3).
+// Random small specs that exercise everything the law speaks of, valid by construction (docs/law.md section 3).
 //
 // A spec is decoded from a recipe of small numbers. Zero always decodes to the simplest choice, so a recipe whose
 // numbers shrink towards zero is a spec that gets simpler: RapidCheck's own shrinking finds small counterexamples.
