@@ -19,9 +19,14 @@ std::string roles_text(const Spec& spec, int tensor, int hold, const TextStyle& 
   return out;
 }
 
+std::string value_text(Count value) { return grouped(value); }
+std::string value_text(const Ratio& value) { return grouped(value); }
+std::string value_text(double value) { return fmt::format("{}", value); }
+
 }  // namespace
 
-std::string derivations_text(const Spec& spec, const std::vector<Derivation>& derivations, const TextStyle& style) {
+std::string derivations_text(const Spec& spec, const std::vector<Derivation>& derivations,
+                             const std::vector<LevelDerivation>& levels, const TextStyle& style) {
   std::string out = section("Derivations", style);
   int tensor = -1;
   int hold = -1;
@@ -44,6 +49,19 @@ std::string derivations_text(const Spec& spec, const std::vector<Derivation>& de
       out += wrapped("= " + derivation.formula, style.width, "      ", "        ");
     }
     if (!derivation.meaning.empty()) out += wrapped(derivation.meaning, style.width, "      ", "      ");
+  }
+  std::string level;
+  for (const LevelDerivation& derivation : levels) {
+    if (derivation.level != level) {
+      level = derivation.level;
+      out += wrapped(level, style.width, "  ", "    ");
+    }
+    const std::string value = std::visit([](const auto& v) { return value_text(v); }, derivation.value);
+    out += wrapped(fmt::format("{} = {}", derivation.quantity, value), style.width, "    ", "      ");
+    if (derivation.symbolic != derivation.quantity && derivation.formula != derivation.symbolic) {
+      out += wrapped("= " + derivation.symbolic, style.width, "      ", "        ");
+      out += wrapped("= " + derivation.formula, style.width, "      ", "        ");
+    }
   }
   return out;
 }

@@ -16,6 +16,9 @@ Result<Report> analyze(Spec spec, std::vector<std::string> conventions, bool wit
     Result<std::vector<Derivation>> derivations = derive(spec);
     if (!derivations) return tl::unexpected(derivations.error());
     report.derivations = std::move(*derivations);
+    Result<std::vector<LevelDerivation>> levels = derive_levels(spec, *counts, *cost);
+    if (!levels) return tl::unexpected(levels.error());
+    report.level_derivations = std::move(*levels);
   }
   report.misfits = misfits(spec, *counts, *cost);
   report.orders = movement_orders(spec);

@@ -11,6 +11,7 @@
 #include "movement/derivation.hpp"
 #include "report/json.hpp"
 #include "report/layout.hpp"
+#include "report/level_derivation.hpp"
 
 namespace einflow {
 
@@ -21,6 +22,7 @@ struct Report {
   std::vector<Misfit> misfits;  ///< not empty: the mapping is rejected
   std::vector<MovementOrder> orders;
   std::vector<Derivation> derivations;  ///< empty unless asked for
+  std::vector<LevelDerivation> level_derivations;
   std::vector<std::string> conventions;
 };
 

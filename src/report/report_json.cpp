@@ -131,6 +131,12 @@ Json derivations_json(const Report& report) {
     entry.set("meaning", derivation.meaning).set("loops", std::move(loops));
     list.push(std::move(entry));
   }
+  for (const LevelDerivation& derivation : report.level_derivations) {
+    Json entry = Json::object();
+    entry.set("level", derivation.level).set("quantity", derivation.quantity);
+    std::visit([&entry](const auto& value) { entry.set("value", value); }, derivation.value);
+    list.push(entry.set("symbolic", derivation.symbolic).set("formula", derivation.formula));
+  }
   return list;
 }
 

@@ -1,5 +1,8 @@
 """How the program behaves at its door: exit status, where output goes, widths, JSON, errors."""
 
+import fractions
+import json
+import math
 import os
 import pathlib
 import re
@@ -155,13 +158,10 @@ class Output(Files):
         self.assertEqual((outcome.status, outcome.output), (2, ""))
         self.assertIn("128 bits", outcome.messages)
 
-    def test_derivations_evaluate_to_their_values(self):
+    def test_derivations_tell_the_roles_of_loops(self):
         report = run("analyze", "-", "--json", "--derive", text=EXAMPLE).report
         self.assertGreater(len(report["derivations"]), 20)
-        for entry in report["derivations"]:
-            self.assertRegex(entry["formula"], r"^[0-9+*() -]+$")
-            self.assertEqual(eval(entry["formula"], {}), entry["value"], entry)
-        roles = {(loop["loop"], loop["role"]) for entry in report["derivations"] for loop in entry["loops"]}
+        roles = {(loop["loop"], loop["role"]) for entry in report["derivations"] for loop in entry.get("loops", [])}
         self.assertIn(("for n by 128", "refetches"), roles)
 
     def test_no_line_is_wider_than_80(self):
@@ -341,6 +341,24 @@ class LibraryLists(unittest.TestCase):
         outcome = run("analyze", "-", "--json", text=fragment + "machine: toy\nmapping: for n k c p q r s by 1\n")
         self.assertEqual(outcome.status, 0, outcome.messages)
         self.assertEqual(outcome.report["problem"]["macs"], 64 * 3 * 112 * 112 * 7 * 7)
+
+
+class Derivations(unittest.TestCase):
+    """Evaluating each printed formula gives the printed number, for holds and for levels."""
+
+    def test_every_formula_gives_its_number(self):
+        for path in sorted(support.EXAMPLES.glob("*.yaml")):
+            outcome = run("analyze", "--json", "--derive", path)
+            self.assertEqual(outcome.status, 0, outcome.messages)
+            for entry in json.loads(outcome.output)["derivations"]:
+                # Integers and decimals as exact fractions, so that the arithmetic is exact too.
+                text = re.sub(r"\d+(\.\d+)?(e[+-]?\d+)?", lambda n: "F('%s')" % n.group(0), entry["formula"])
+                value = eval(text, {"F": fractions.Fraction, "ceil": math.ceil, "max": max})
+                with self.subTest(path=path.name, quantity=entry["quantity"], formula=entry["formula"]):
+                    if entry["quantity"] == "energy_pj":
+                        self.assertAlmostEqual(float(value) / entry["value"], 1, places=12)
+                    else:
+                        self.assertEqual(value, fractions.Fraction(entry["value"]))
 
 
 if __name__ == "__main__":
