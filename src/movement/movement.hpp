@@ -1,4 +1,4 @@
-// The law of movement in closed form (docs/law.md section 4; docs/law.md).
+// The law of movement in closed form (docs/law.md section 4).
 #pragma once
 
 #include <vector>
@@ -9,7 +9,8 @@
 
 namespace einflow {
 
-/// Every count of the law for a checked spec. Fails only where a count leaves 128 bits.
+/// Every count of the law for a checked spec. Fails where a count leaves 128 bits, and where the nest has millions of
+/// different tile positions (docs/decisions/classes-of-positions.md); so do the functions below.
 Result<Counts> count_movement(const Spec& spec);
 
 /// One entry per storage level, outermost first. Reads and writes as at the end of docs/law.md section 4.
@@ -21,8 +22,8 @@ Result<std::vector<NetworkCounts>> network_counts(const Spec& spec);
 /// Accesses at every storage level that states an access width.
 Result<std::vector<AccessCounts>> access_counts(const Spec& spec);
 
-/// How often the tile of a hold changes: the steps of the loops outside it at which some instance's tile
-/// differs from the step before, the first included (the folds of a systolic array).
+/// How often the tile of a hold changes: the steps of the loops outside it, down to the innermost that moves the
+/// tensor (the folds of a systolic array).
 Result<Count> tile_changes(const Spec& spec, int tensor, int hold);
 
 }  // namespace einflow
