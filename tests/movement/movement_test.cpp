@@ -93,7 +93,7 @@ TEST(Movement, CountsOfTenToTheThirtyAreExact) {
 }
 
 TEST(Movement, LeavingOneHundredAndTwentyEightBitsIsAnError) {
-  // Rows of 2^62 operations each way: 2^124 operations fit, the 8 deliveries of each do not.
+  // 2^42 each way: 2^126 operations fit in 127 bits, four times as many do not.
   constexpr std::int64_t kLarge = std::int64_t{1} << 42;
   const Spec s = spec(matmul(kLarge, kLarge, kLarge), array_machine(4, 1, {}),
                       "at Buffer: X W Y\nfor m n k by 1\n");

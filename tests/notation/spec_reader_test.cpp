@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "notation/library.hpp"
+#include "support/worked_example.hpp"
 
 namespace einflow {
 namespace {
@@ -29,36 +30,8 @@ Machine with_levels(const std::string& levels) {
 
 Ratio ratio(std::int64_t numerator, std::int64_t denominator) { return {Count(numerator), Count(denominator)}; }
 
-// A matrix product on a small array, with everything stated that a spec can state in few lines.
-constexpr const char* kExample = R"(einflow: 1
-problem:
-  einsum: "Y[m,n] += X[m,k] * W[k,n]"
-  ranks: {m: 1024, n: 1024, k: 1024}
-  types: {X: bf16, W: bf16, Y: fp32}
-machine:
-  name: toy
-  clock: 1 GHz
-  levels:                                  # outermost first
-    - {storage: DRAM, bandwidth: {read: 64 GB/s, write: 64 GB/s}, energy: {read: 8 pJ/B, write: 8 pJ/B}}
-    - {storage: Buffer, capacity: 512 KiB, bandwidth: {read: 128 B/cycle, write: 128 B/cycle}, double_buffered: true}
-    - {mesh: array, axes: {x: 16, y: 16}, multicast: true, reduction: true, forwarding: false}
-    - {storage: RF, capacity: 512 B}
-    - {compute: MAC, rate: 1 op/cycle, energy: 0.5 pJ}
-mapping: |
-  at DRAM: X W Y              # may be left out: every tensor starts in the outermost storage
-  for n by 128
-  for m by 128
-  for k by 128                # W and X move, Y stays
-  at Buffer: X W Y            # 128 x 128 of each
-  for k by 1
-  par n by 8 on array.x       # 16 tiles of 8 columns: W split, X replicated
-  par m by 8 on array.y       # 16 tiles of 8 rows: X split, W replicated
-  at RF: Y                    # 8 x 8 sums a PE, in place until m or n moves
-  for m n by 1                # two loops, m outside n
-)";
-
 TEST(ReadSpec, ReadsTheExample) {
-  const ReadSpec read_example = read(kExample);
+  const ReadSpec read_example = read(testing::worked_example_text());
   const Spec& spec = read_example.spec;
   EXPECT_EQ(to_text(spec.einsum), "Y[m,n] += X[m,k] * W[k,n]");
   EXPECT_EQ(spec.einsum.tensors[2].type.name, "fp32");
@@ -76,7 +49,7 @@ TEST(ReadSpec, ReadsTheExample) {
 }
 
 TEST(ReadSpec, SaysWhatItAssumed) {
-  EXPECT_EQ(read(kExample).conventions,
+  EXPECT_EQ(read(testing::worked_example_text()).conventions,
             (std::vector<std::string>{"MAC: no operand latches, every operation reads its inputs (not stated)",
                                       "DRAM: unbounded capacity (not stated)",
                                       "DRAM, RF: not double-buffered (not stated)"}));
