@@ -94,4 +94,3 @@ void general_on_uneven_tiles(benchmark::State& state) {
 BENCHMARK(general_on_uneven_tiles);
 
 }  // namespace
-

@@ -70,7 +70,8 @@ void CommandArguments::number(const char* names, std::uint64_t& value, const cha
   app_.add_option(names, value, help)->check(whole_number)->type_name(type);
 }
 
-void CommandArguments::folders(const char* names, std::vector<std::string>& values, const char* type, const char* help) {
+void CommandArguments::folders(const char* names, std::vector<std::string>& values, const char* type,
+                               const char* help) {
   app_.add_option(names, values, help)->check(CLI::ExistingDirectory)->type_name(type)->allow_extra_args(false);
 }
 

@@ -136,8 +136,9 @@ Result<std::string> override_types(const std::vector<std::string>& pairs, Einsum
       std::vector<std::string> types;
       for (const ElementType& known : element_types()) types.push_back(known.name);
       const std::string nearest = nearest_name(pair.substr(equals + 1), types);
-      return fail(fmt::format("--types: unknown element type '{}'", pair.substr(equals + 1)),
-                  nearest.empty() ? "for example bf16, fp32, int8, or 12-bit" : fmt::format("did you mean '{}'?", nearest));
+      return fail(
+          fmt::format("--types: unknown element type '{}'", pair.substr(equals + 1)),
+          nearest.empty() ? "for example bf16, fp32, int8, or 12-bit" : fmt::format("did you mean '{}'?", nearest));
     }
     einsum.tensors[static_cast<std::size_t>(tensor)].type = *type;
     said += fmt::format("{}{} {}", said.empty() ? "" : ", ", name, type->name);

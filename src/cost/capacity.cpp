@@ -50,9 +50,9 @@ Diagnostic to_diagnostic(const Misfit& misfit, const Spec& spec) {
     parts += fmt::format("{}{} {} B ({} elements of {})", parts.empty() ? "" : ", ", tensor.name,
                          grouped_text(part.bytes), grouped_text(Ratio(part.elements)), tensor.type.name);
   }
-  diagnostic.message =
-      fmt::format("the mapping does not fit: {} needs {} B an instance and has room for {} B",
-                  spec.machine.level_name(misfit.level), grouped_text(misfit.need_bytes), grouped_text(misfit.room_bytes));
+  diagnostic.message = fmt::format("the mapping does not fit: {} needs {} B an instance and has room for {} B",
+                                   spec.machine.level_name(misfit.level), grouped_text(misfit.need_bytes),
+                                   grouped_text(misfit.room_bytes));
   diagnostic.hint =
       fmt::format("held there: {}{}", parts,
                   misfit.double_buffered ? "; the level is double-buffered, so every tile counts twice" : "");

@@ -58,9 +58,8 @@ EnergyCost energy_cost(const Spec& spec, const std::vector<LevelCost>& levels, c
                        const TimeCost& time) {
   EnergyCost energy;
   const Compute& compute = spec.machine.compute();
-  const std::optional<double> operation = executes(compute, spec.einsum)
-                                              ? figure_for(compute.energy, compute_type(spec.einsum).name)
-                                              : std::nullopt;
+  const std::optional<double> operation =
+      executes(compute, spec.einsum) ? figure_for(compute.energy, compute_type(spec.einsum).name) : std::nullopt;
   if (operation) energy.compute = *operation * spec.einsum.executed_operations().to_double();
   for (const NetworkCost& network : networks) add(energy.network, network.energy_picojoules);
   for (const LevelCost& level : levels) add(energy.total, level.energy_picojoules);

@@ -187,7 +187,8 @@ std::vector<std::string> uncounted_figures(const Spec& spec, const Cost& cost) {
   if (!executed) {
     lines.push_back(fmt::format(
         "compute cycles, energy and utilization: {} is a matrix unit and does not execute this einsum; the machine "
-        "states no unit that does", compute.name));
+        "states no unit that does",
+        compute.name));
   } else if (!figure_for(compute.rate, type)) {
     lines.push_back(fmt::format("compute cycles and utilization: {} states no rate for {}", compute.name, type));
   }

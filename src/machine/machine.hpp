@@ -25,15 +25,15 @@ struct AccessEnergy {
 /// Memory. Absent = not stated: unbounded capacity; bandwidth or energy not reported ("uncounted").
 struct Storage {
   std::string name;
-  std::optional<Count> capacity_bits;      ///< per instance
-  std::optional<Ratio> read_bandwidth;     ///< bytes per cycle and instance
-  std::optional<Ratio> write_bandwidth;    ///< bytes per cycle and instance
-  bool shared_port = false;                ///< reads and writes share `read_bandwidth`
+  std::optional<Count> capacity_bits;    ///< per instance
+  std::optional<Ratio> read_bandwidth;   ///< bytes per cycle and instance
+  std::optional<Ratio> write_bandwidth;  ///< bytes per cycle and instance
+  bool shared_port = false;              ///< reads and writes share `read_bandwidth`
   std::optional<AccessEnergy> read_energy;
   std::optional<AccessEnergy> write_energy;
-  std::optional<Count> access_bits;        ///< width of one access, for energies per access
+  std::optional<Count> access_bits;  ///< width of one access, for energies per access
   bool double_buffered = false;
-  std::string source;                      ///< where the figures are from; may be empty
+  std::string source;  ///< where the figures are from; may be empty
   bool operator==(const Storage&) const = default;
 };
 
@@ -69,12 +69,12 @@ using PerType = std::map<std::string, T>;
 
 struct Compute {
   std::string name;
-  PerType<Ratio> rate;               ///< operations per cycle and instance; an operation is one MAC
-  PerType<double> energy;            ///< pJ per operation; empty = not stated
+  PerType<Ratio> rate;     ///< operations per cycle and instance; an operation is one MAC
+  PerType<double> energy;  ///< pJ per operation; empty = not stated
   /// Atomic shape: rank name -> extent (an MMA of m 16, n 8, k 16); empty = one operation at a time.
   /// A rank that it does not name has 1.
   std::vector<std::pair<std::string, std::int64_t>> atomic;
-  bool operand_latches = false;      ///< an operand unchanged since the step before is not read again
+  bool operand_latches = false;  ///< an operand unchanged since the step before is not read again
   std::string source;
   bool operator==(const Compute&) const = default;
 };
@@ -87,7 +87,7 @@ struct Machine {
   Ratio clock_hz = Ratio(Count(1000000000));
   bool clock_stated = false;
   std::vector<Level> levels;
-  std::string source;                  ///< general provenance
+  std::string source;  ///< general provenance
   std::vector<std::string> notes;
 
   const std::string& level_name(int level) const;

@@ -6,8 +6,7 @@ namespace einflow {
 namespace {
 
 bool is_matrix_shape(const Compute& compute) {
-  return compute.atomic.size() == 3 &&
-         std::all_of(compute.atomic.begin(), compute.atomic.end(), [](const auto& entry) {
+  return compute.atomic.size() == 3 && std::all_of(compute.atomic.begin(), compute.atomic.end(), [](const auto& entry) {
            return entry.first == "m" || entry.first == "n" || entry.first == "k";
          });
 }

@@ -11,8 +11,8 @@ namespace einflow {
 /// Counts of one hold of one tensor: totals over all instances, in elements. Inputs use fills, parent_reads,
 /// forwarded; outputs drains, parent_updates, parent_rmw_reads; the others stay 0. At the outermost hold all are 0.
 struct HoldCounts {
-  int tensor = 0;  ///< index into Einsum::tensors
-  int hold = 0;    ///< index into Mapping::holds[tensor]
+  int tensor = 0;       ///< index into Einsum::tensors
+  int hold = 0;         ///< index into Mapping::holds[tensor]
   Count instances;      ///< coordinates of the par loops outside it that are ever active
   Count tile_elements;  ///< largest tile of an instance
   Count fills;
@@ -44,11 +44,12 @@ struct BusiestInstance {
 /// What a tensor's elements do on one mesh between a hold and its parent; on every mesh that stands between the
 /// two, used by one coordinate or by many.
 struct NetworkCounts {
-  int mesh = 0;    ///< level index
+  int mesh = 0;  ///< level index
   int tensor = 0;
-  int hold = 0;    ///< the child hold, index into Mapping::holds[tensor]
+  int hold = 0;     ///< the child hold, index into Mapping::holds[tensor]
   Count injected;   ///< inputs: elements entering from the parent's side (forwarded ones are not among them)
-  Count delivered;  ///< inputs: elements leaving towards children, forwarded ones included; outputs: leaving towards the parent
+  Count delivered;  ///< inputs: elements leaving towards children, forwarded ones included; outputs: leaving towards
+                    ///< the parent
   Count forwarded;  ///< inputs: elements that came from siblings
   Count collected;  ///< outputs: elements entering from the children's side
   Count reduced;    ///< outputs: collected - delivered, merged on the way

@@ -16,12 +16,12 @@ namespace einflow {
 /// tiles of `tile` indices; the last tile is what remains.
 struct Loop {
   bool spatial = false;
-  int rank = 0;           ///< index into Einsum::ranks
-  std::int64_t tile = 1;  ///< >= 1, at most what is left of the rank
-  std::int64_t trips = 1; ///< of the largest interval the loop ever cuts: ceil(left / tile)
-  int mesh = -1;          ///< level index of the mesh, spatial loops only
-  int axis = -1;          ///< axis index in that mesh, spatial loops only
-  Span span;              ///< where it was written
+  int rank = 0;            ///< index into Einsum::ranks
+  std::int64_t tile = 1;   ///< >= 1, at most what is left of the rank
+  std::int64_t trips = 1;  ///< of the largest interval the loop ever cuts: ceil(left / tile)
+  int mesh = -1;           ///< level index of the mesh, spatial loops only
+  int axis = -1;           ///< axis index in that mesh, spatial loops only
+  Span span;               ///< where it was written
   /// Equal but for the place it was written at.
   bool operator==(const Loop& o) const {
     return spatial == o.spatial && rank == o.rank && tile == o.tile && trips == o.trips && mesh == o.mesh &&

@@ -141,8 +141,10 @@ class Deriver {
     const Crossing crossing{&spec_, counts.tensor, counts.hold};
     tensor_ = counts.tensor;
     hold_ = counts.hold;
-    add("tile_elements", counts.tile_elements, tile_form(spec_, crossing.alone()), "elements of the largest tile of one instance");
-    add("instances", counts.instances, instances_form(crossing, counts.instances), "coordinates of the mesh that are used");
+    add("tile_elements", counts.tile_elements, tile_form(spec_, crossing.alone()),
+        "elements of the largest tile of one instance");
+    add("instances", counts.instances, instances_form(crossing, counts.instances),
+        "coordinates of the mesh that are used");
     if (counts.hold == 0) return true;
     return crossing.is_output() ? output(crossing, counts, parent_residencies) : input(crossing, counts);
   }
@@ -171,13 +173,15 @@ class Deriver {
     if (!fills || !joined) return false;
     add("fills", counts.fills, fills->text, "elements written into the hold, over all instances");
     if (!crossing.forwards()) {
-      add("parent_reads", counts.parent_reads, joined->text, "elements read from the parent; a multicast read counts once");
+      add("parent_reads", counts.parent_reads, joined->text,
+          "elements read from the parent; a multicast read counts once");
       add("forwarded", counts.forwarded, {"none", "0"}, "elements taken from siblings: no mesh forwards here");
       return true;
     }
     const auto read = formula_for(crossing, crossing.joined(), Keep::forwarded);
     if (!read) return false;
-    add("parent_reads", counts.parent_reads, read->text, "elements read from the parent that no sibling held the step before");
+    add("parent_reads", counts.parent_reads, read->text,
+        "elements read from the parent that no sibling held the step before");
     add("forwarded", counts.forwarded, minus(in_brackets(joined->text), in_brackets(read->text)),
         "elements taken from siblings: multicast reads less the reads that are left");
     return true;
@@ -188,7 +192,8 @@ class Deriver {
     const auto updates = formula_for(crossing, crossing.joined(), crossing.keep());
     if (!drains || !updates) return false;
     add("drains", counts.drains, drains->text, "elements read out of the hold when they leave it, over all instances");
-    add("parent_updates", counts.parent_updates, updates->text, "elements that arrive at the parent; merged ones count once");
+    add("parent_updates", counts.parent_updates, updates->text,
+        "elements that arrive at the parent; merged ones count once");
     const Text residencies{"residencies at the parent", parent_residencies.str()};
     add("parent_rmw_reads", counts.parent_rmw_reads, minus(in_brackets(updates->text), residencies),
         "updates that find an earlier sum: all but the first of each residency at the parent");
@@ -205,12 +210,18 @@ class Deriver {
 
 std::string to_text(LoopRole::Role role) {
   switch (role) {
-    case LoopRole::Role::moves: return "moves";
-    case LoopRole::Role::stationary: return "stationary under";
-    case LoopRole::Role::refetches: return "refetches";
-    case LoopRole::Role::split: return "split";
-    case LoopRole::Role::replicated: return "replicated";
-    case LoopRole::Role::partial_sums: return "partial sums";
+    case LoopRole::Role::moves:
+      return "moves";
+    case LoopRole::Role::stationary:
+      return "stationary under";
+    case LoopRole::Role::refetches:
+      return "refetches";
+    case LoopRole::Role::split:
+      return "split";
+    case LoopRole::Role::replicated:
+      return "replicated";
+    case LoopRole::Role::partial_sums:
+      return "partial sums";
   }
   return "";
 }
@@ -227,8 +238,9 @@ std::vector<LoopRole> loop_roles(const Spec& spec, int tensor, int hold) {
     const bool own = spec.einsum.has_rank(tensor, loop.rank);
     LoopRole role{i, LoopRole::Role::moves};
     if (loop.spatial) {
-      role.role = own ? LoopRole::Role::split
-                      : spec.einsum.is_output(tensor) ? LoopRole::Role::partial_sums : LoopRole::Role::replicated;
+      role.role = own                             ? LoopRole::Role::split
+                  : spec.einsum.is_output(tensor) ? LoopRole::Role::partial_sums
+                                                  : LoopRole::Role::replicated;
     } else if (!own) {
       role.role = moved_inside ? LoopRole::Role::refetches : LoopRole::Role::stationary;
     } else {

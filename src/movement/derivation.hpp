@@ -12,12 +12,12 @@ namespace einflow {
 /// What a loop outside a hold does to the tensor there (docs/law.md section 5 and 4).
 struct LoopRole {
   enum class Role {
-    moves,        ///< temporal, its rank indexes the tensor
-    stationary,   ///< temporal, the tile stays in place under it (no moving loop inside it)
-    refetches,    ///< temporal, not the tensor's rank, but a moving loop inside it brings the same tiles again
-    split,        ///< spatial, the tensor's rank
-    replicated,   ///< spatial, an input that lacks the rank
-    partial_sums, ///< spatial, an output that lacks the rank
+    moves,         ///< temporal, its rank indexes the tensor
+    stationary,    ///< temporal, the tile stays in place under it (no moving loop inside it)
+    refetches,     ///< temporal, not the tensor's rank, but a moving loop inside it brings the same tiles again
+    split,         ///< spatial, the tensor's rank
+    replicated,    ///< spatial, an input that lacks the rank
+    partial_sums,  ///< spatial, an output that lacks the rank
   };
   int loop = 0;  ///< index into Mapping::loops
   Role role = Role::moves;

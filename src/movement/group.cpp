@@ -27,7 +27,8 @@ Group group_of_axis(const Einsum& einsum, const Axis& axis) {
             [](const Term& a, const Term& b) { return a.coefficient < b.coefficient; });
   if (axis.stored_size) {
     // 0 <= divisor * y + constant < size
-    const Interval stored{ceil_divide(-axis.constant, divisor), ceil_divide(*axis.stored_size - axis.constant, divisor)};
+    const Interval stored{ceil_divide(-axis.constant, divisor),
+                          ceil_divide(*axis.stored_size - axis.constant, divisor)};
     if (stored.begin > 0 || stored.end <= reach) group.stored = stored;
   }
   return group;
@@ -37,7 +38,8 @@ Group group_of_axis(const Einsum& einsum, const Axis& axis) {
 
 std::vector<Group> groups_of(const Einsum& einsum, int tensor) {
   std::vector<Group> groups;
-  for (const Axis& axis : einsum.tensors[static_cast<std::size_t>(tensor)].axes) groups.push_back(group_of_axis(einsum, axis));
+  for (const Axis& axis : einsum.tensors[static_cast<std::size_t>(tensor)].axes)
+    groups.push_back(group_of_axis(einsum, axis));
   for (int rank = 0; rank < static_cast<int>(einsum.ranks.size()); ++rank) {
     if (einsum.has_rank(tensor, rank)) continue;
     Group absent;

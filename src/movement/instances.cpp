@@ -43,7 +43,8 @@ std::vector<std::int64_t> candidate_coordinates(const Spec& spec, int index) {
   const Loop& loop = spec.mapping.loops[static_cast<std::size_t>(index)];
   std::set<std::int64_t> coordinates;
   if (padded(spec, loop.rank)) {
-    for (std::int64_t c = 0; c < loop.trips && c < static_cast<std::int64_t>(kMostInstances) + 1; ++c) coordinates.insert(c);
+    for (std::int64_t c = 0; c < loop.trips && c < static_cast<std::int64_t>(kMostInstances) + 1; ++c)
+      coordinates.insert(c);
     return {coordinates.begin(), coordinates.end()};
   }
   // All lengths that reach the loop: whole tiles and remainders of the loops outside it.
@@ -99,7 +100,8 @@ class InstanceTraffic {
     const Crossing below{&spec_, tensor, hold + 1};
     const auto residencies = hold == 0 ? largest_tile(fixed(above.alone(), coordinates))
                                        : transferred(fixed(above.alone(), coordinates), above.keep());
-    const auto exchanged = transferred(fixed(below.joined(), coordinates), below.forwards() ? Keep::forwarded : below.keep());
+    const auto exchanged =
+        transferred(fixed(below.joined(), coordinates), below.forwards() ? Keep::forwarded : below.keep());
     if (!residencies || !exchanged) return false;
     own.read = *exchanged;
     if (above.is_output()) {
@@ -155,7 +157,8 @@ bool for_each_candidate(const Spec& spec, int depth, Visit&& visit) {
   std::vector<std::int64_t> coordinates(spec.mapping.loops.size(), 0);
   std::vector<std::size_t> at(loops.size(), 0);
   while (true) {
-    for (std::size_t k = 0; k < loops.size(); ++k) coordinates[static_cast<std::size_t>(loops[k])] = candidates[k][at[k]];
+    for (std::size_t k = 0; k < loops.size(); ++k)
+      coordinates[static_cast<std::size_t>(loops[k])] = candidates[k][at[k]];
     if (!visit(coordinates)) return false;
     std::size_t k = 0;
     while (k < at.size() && ++at[k] == candidates[k].size()) at[k++] = 0;
@@ -283,7 +286,8 @@ Result<std::vector<AccessCounts>> access_counts(const Spec& spec) {
           counts.reads += std::max(*joined - *read, Count(0));
         }
       }
-      if (counts.reads.overflowed() || counts.writes.overflowed()) return fail("a count leaves 128 bits (about 1.7e38)");
+      if (counts.reads.overflowed() || counts.writes.overflowed())
+        return fail("a count leaves 128 bits (about 1.7e38)");
       result.push_back(counts);
     }
   }

@@ -52,7 +52,8 @@ bool count_crossing(const Crossing& crossing, Count parent_residencies, HoldCoun
   counts.tile_elements = alone->tile;
   residencies = alone->total();
   // Where no mesh joins siblings, both views are one.
-  const auto joined = joined_view.join == alone_view.join ? std::optional<Count>(residencies) : transferred(joined_view, keep);
+  const auto joined =
+      joined_view.join == alone_view.join ? std::optional<Count>(residencies) : transferred(joined_view, keep);
   if (!joined) return false;
   if (crossing.is_output()) {
     counts.drains = residencies;

@@ -236,7 +236,9 @@ class Builder {
 
   // Negative, zero or positive: a total order in which equal classes are equal.
   int order(const Position& a, const Position& b) const {
-    auto key = [](const Position& p) { return std::tuple(p.inside, p.base, p.prev_reference, p.now_reference, p.cells); };
+    auto key = [](const Position& p) {
+      return std::tuple(p.inside, p.base, p.prev_reference, p.now_reference, p.cells);
+    };
     if (key(a) != key(b)) return key(a) < key(b) ? -1 : 1;
     for (std::size_t k = 0; k < a.cells; ++k) {
       auto cell_key = [](const Cell& c) { return std::tuple(c.prev_begin, c.prev_length, c.now_begin, c.now_length); };
@@ -270,7 +272,8 @@ const PositionTable* PositionCache::get(const View& view, int rank, const Group&
     const Loop& loop = view.spec->mapping.loops[static_cast<std::size_t>(i)];
     if (loop.rank != rank) continue;
     if (loop.spatial && view.join[static_cast<std::size_t>(i)] == Join::fixed) shareable = false;
-    if (loop.spatial && view.join[static_cast<std::size_t>(i)] == Join::merged) key.merged |= 1ULL << (key.own_loops % 64);
+    if (loop.spatial && view.join[static_cast<std::size_t>(i)] == Join::merged)
+      key.merged |= 1ULL << (key.own_loops % 64);
     ++key.own_loops;
   }
   shareable = shareable && key.own_loops <= 64;

@@ -41,11 +41,11 @@ struct Cell {
 
 /// A class of equal positions of the rank's own loops (temporal ones and separate coordinates).
 struct Position {
-  Count times = 1;              ///< how many positions are of this class
-  std::int64_t base = 0;        ///< first index; meaningful only where `inside` is false
-  bool inside = true;           ///< no padding is met, whatever the group's other ranks do
+  Count times = 1;                                     ///< how many positions are of this class
+  std::int64_t base = 0;                               ///< first index; meaningful only where `inside` is false
+  bool inside = true;                                  ///< no padding is met, whatever the group's other ranks do
   std::int64_t prev_reference = 0, now_reference = 0;  ///< lengths at coordinate 0: they decide which steps exist
-  std::uint32_t first_cell = 0, cells = 0;  ///< merged sibling coordinates that are active before or after
+  std::uint32_t first_cell = 0, cells = 0;             ///< merged sibling coordinates that are active before or after
 };
 
 /// All classes of a rank; the cells of all of them stand in one row.

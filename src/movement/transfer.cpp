@@ -9,7 +9,8 @@
 namespace einflow {
 namespace {
 
-// Beyond this many one-dimensional set evaluations, runs in one set, or runs in all, a group is refused rather than run for minutes.
+// Beyond this many one-dimensional set evaluations, runs in one set, or runs in all, a group is refused rather than run
+// for minutes.
 constexpr std::size_t kMostEvaluations = 100'000'000;
 constexpr std::size_t kMostRuns = 2'000'000;
 constexpr std::size_t kMostWork = 50'000'000;
@@ -69,10 +70,14 @@ class GroupSizes {
       if (before && !after) all_came = false;
     }
     switch (keep_) {
-      case Keep::arriving: return {any_now, any_now && all_stay};
-      case Keep::leaving: return {any_prev, any_prev && all_came};
-      case Keep::forwarded: return {any_now, any_now && any_prev};
-      case Keep::nothing: break;
+      case Keep::arriving:
+        return {any_now, any_now && all_stay};
+      case Keep::leaving:
+        return {any_prev, any_prev && all_came};
+      case Keep::forwarded:
+        return {any_now, any_now && any_prev};
+      case Keep::nothing:
+        break;
     }
     return {any_now, 0};
   }
@@ -113,7 +118,8 @@ class GroupSizes {
     const std::int64_t shift = now_begin - prev_begin;
     if (shift % stride != 0) return sizes;
     const std::int64_t steps = shift / stride;
-    sizes.kept = std::max<std::int64_t>(std::min(prev_length, steps + now_length) - std::max<std::int64_t>(0, steps), 0);
+    sizes.kept =
+        std::max<std::int64_t>(std::min(prev_length, steps + now_length) - std::max<std::int64_t>(0, steps), 0);
     return sizes;
   }
 
@@ -160,15 +166,16 @@ class GroupSizes {
     return false;
   }
 
-  void image(std::span<const Choice> positions, const std::vector<std::size_t>& at, bool before,
-             bool clip_needed, Runs& out) {
+  void image(std::span<const Choice> positions, const std::vector<std::size_t>& at, bool before, bool clip_needed,
+             Runs& out) {
     out.clear();
     progressions_.clear();
     for (std::size_t k = 0; k < positions.size(); ++k) {
       const Cell& cell = positions[k].cell(at[k]);
       const std::int64_t length = before ? cell.prev_length : cell.now_length;
       if (length == 0) return;
-      const std::int64_t begin = (before ? cell.prev_begin : cell.now_begin) + (clip_needed ? positions[k].position->base : 0);
+      const std::int64_t begin =
+          (before ? cell.prev_begin : cell.now_begin) + (clip_needed ? positions[k].position->base : 0);
       progressions_.push_back({group_.terms[k].coefficient, begin, length});
     }
     if (work_ > kMostWork || !sum_of_progressions(progressions_.data(), progressions_.size(), kMostRuns, out)) {
@@ -188,8 +195,8 @@ class GroupSizes {
   std::size_t work_ = 0;  ///< runs written down so far
 };
 
-constexpr int kNoChange = -1;     ///< all steps, each by itself
-constexpr int kOutermost = -2;    ///< everything wraps: from the last step of the nest to its first
+constexpr int kNoChange = -1;   ///< all steps, each by itself
+constexpr int kOutermost = -2;  ///< everything wraps: from the last step of the nest to its first
 constexpr std::size_t kMostRanks = 64;
 
 /// What a change of temporal loop j is for a rank.

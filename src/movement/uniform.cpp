@@ -52,11 +52,11 @@ bool lay_out(Row& row, const Stride* strides, int count) {
 
 /// What one hold sees of one group.
 struct GroupView {
-  std::int64_t width = 1;               ///< of a tile, an interval
-  std::int64_t wrap = 0;                ///< how far the loops inside the current one have moved the tile
-  int strides = 0;                      ///< merged sibling loops of this group
-  std::array<Stride, 8> merged{};       ///< by rising stride
-  std::int64_t joined = 1;              ///< size of the union over merged siblings
+  std::int64_t width = 1;          ///< of a tile, an interval
+  std::int64_t wrap = 0;           ///< how far the loops inside the current one have moved the tile
+  int strides = 0;                 ///< merged sibling loops of this group
+  std::array<Stride, 8> merged{};  ///< by rising stride
+  std::int64_t joined = 1;         ///< size of the union over merged siblings
   bool joined_is_interval = true;
 };
 

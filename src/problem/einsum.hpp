@@ -65,7 +65,7 @@ struct ExecutedShare {
 /// order written, then the output. A rank occurs in at most one axis of a tensor; output axes are single,
 /// distinct ranks with coefficient 1 and constant 0.
 struct Einsum {
-  std::string name;  ///< may be empty
+  std::string name;         ///< may be empty
   std::vector<Rank> ranks;  ///< in order of first declaration
   std::vector<Tensor> tensors;
   std::string map = "*";     ///< "*", "+", "-", "/", "max", "min", or a function name ("exp") of one input

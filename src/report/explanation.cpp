@@ -96,8 +96,8 @@ std::string place_text(const Spec& spec, const MovementOrder& order, const TextS
   std::string out = section(title, style);
   if (!compute) {
     out += wrapped(
-        fmt::format("each tile serves {}{} steps of the loops inside it", uneven_inside(spec, order.depth) ? "at most " : "",
-                    grouped(steps_inside(spec, order.depth))),
+        fmt::format("each tile serves {}{} steps of the loops inside it",
+                    uneven_inside(spec, order.depth) ? "at most " : "", grouped(steps_inside(spec, order.depth))),
         style.width, "  ", "  ");
   }
   if (order.loops.empty()) {

@@ -177,7 +177,8 @@ std::string to_text(const Report& report, const TextStyle& style) {
   std::string out = problem_text(report, style);
   out += section("Mapping", style) + nest_text(report.spec, style);
   out += holds_text(report, style);
-  if (!report.derivations.empty()) out += derivations_text(report.spec, report.derivations, report.level_derivations, style);
+  if (!report.derivations.empty())
+    out += derivations_text(report.spec, report.derivations, report.level_derivations, style);
   out += levels_text(report, style);
   out += networks_text(report, style);
   out += time_text(report, style);

@@ -81,9 +81,10 @@ std::string to_text(const SimulationReport& report, const TextStyle& style) {
       report.agrees() ? fmt::format("counts: all {} agree", compared + 1) : "counts: THE TWO IMPLEMENTATIONS DISAGREE",
       style.width, "", "  ");
   out += wrapped(verdict(report), style.width, "", "  ");
-  return out + wrapped(fmt::format("cycles (pipelined): {}, start-up and tail included; operand traffic of the compute level, "
-                                   "read-modify-writes and the skew of systolic arrays are not",
-                                   grouped(report.simulation.pipelined_cycles)),
+  return out + wrapped(fmt::format(
+                           "cycles (pipelined): {}, start-up and tail included; operand traffic of the compute level, "
+                           "read-modify-writes and the skew of systolic arrays are not",
+                           grouped(report.simulation.pipelined_cycles)),
                        style.width, "", "  ");
 }
 

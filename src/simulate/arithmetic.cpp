@@ -24,18 +24,29 @@ Word scatter(Word x) {
 }  // namespace
 
 Arithmetic::Arithmetic(const Einsum& einsum) {
-  if (einsum.map == "*") map_ = Map::multiply;
-  else if (einsum.map == "+") map_ = Map::add;
-  else if (einsum.map == "-") map_ = Map::subtract;
-  else if (einsum.map == "/") map_ = Map::divide;
-  else if (einsum.map == "max") map_ = Map::maximum;
-  else if (einsum.map == "min") map_ = Map::minimum;
-  else map_ = Map::function;
+  if (einsum.map == "*")
+    map_ = Map::multiply;
+  else if (einsum.map == "+")
+    map_ = Map::add;
+  else if (einsum.map == "-")
+    map_ = Map::subtract;
+  else if (einsum.map == "/")
+    map_ = Map::divide;
+  else if (einsum.map == "max")
+    map_ = Map::maximum;
+  else if (einsum.map == "min")
+    map_ = Map::minimum;
+  else
+    map_ = Map::function;
 
-  if (einsum.reduce == "*") reduce_ = Reduce::multiply;
-  else if (einsum.reduce == "max") reduce_ = Reduce::maximum;
-  else if (einsum.reduce == "min") reduce_ = Reduce::minimum;
-  else reduce_ = Reduce::add;  // also where there is nothing to reduce: 0 + x
+  if (einsum.reduce == "*")
+    reduce_ = Reduce::multiply;
+  else if (einsum.reduce == "max")
+    reduce_ = Reduce::maximum;
+  else if (einsum.reduce == "min")
+    reduce_ = Reduce::minimum;
+  else
+    reduce_ = Reduce::add;  // also where there is nothing to reduce: 0 + x
 }
 
 Value Arithmetic::input(int tensor, Element element) {
@@ -49,13 +60,27 @@ Value Arithmetic::map(const std::vector<Value>& operands) const {
   for (std::size_t i = 1; i < operands.size(); ++i) {
     const Value next = operands[i];
     switch (map_) {
-      case Map::multiply: result = multiply(result, next); break;
-      case Map::add: result = add(result, next); break;
-      case Map::subtract: result = subtract(result, next); break;
-      case Map::divide: result = subtract(multiply(3, result), multiply(5, next)); break;
-      case Map::maximum: result = std::max(result, next); break;
-      case Map::minimum: result = std::min(result, next); break;
-      case Map::function: result = add(multiply(7, result), next); break;
+      case Map::multiply:
+        result = multiply(result, next);
+        break;
+      case Map::add:
+        result = add(result, next);
+        break;
+      case Map::subtract:
+        result = subtract(result, next);
+        break;
+      case Map::divide:
+        result = subtract(multiply(3, result), multiply(5, next));
+        break;
+      case Map::maximum:
+        result = std::max(result, next);
+        break;
+      case Map::minimum:
+        result = std::min(result, next);
+        break;
+      case Map::function:
+        result = add(multiply(7, result), next);
+        break;
     }
   }
   return result;
@@ -63,20 +88,28 @@ Value Arithmetic::map(const std::vector<Value>& operands) const {
 
 Value Arithmetic::reduce(Value a, Value b) const {
   switch (reduce_) {
-    case Reduce::add: return add(a, b);
-    case Reduce::multiply: return multiply(a, b);
-    case Reduce::maximum: return std::max(a, b);
-    case Reduce::minimum: return std::min(a, b);
+    case Reduce::add:
+      return add(a, b);
+    case Reduce::multiply:
+      return multiply(a, b);
+    case Reduce::maximum:
+      return std::max(a, b);
+    case Reduce::minimum:
+      return std::min(a, b);
   }
   return a;
 }
 
 Value Arithmetic::identity() const {
   switch (reduce_) {
-    case Reduce::add: return 0;
-    case Reduce::multiply: return 1;
-    case Reduce::maximum: return std::numeric_limits<Value>::min();
-    case Reduce::minimum: return std::numeric_limits<Value>::max();
+    case Reduce::add:
+      return 0;
+    case Reduce::multiply:
+      return 1;
+    case Reduce::maximum:
+      return std::numeric_limits<Value>::min();
+    case Reduce::minimum:
+      return std::numeric_limits<Value>::max();
   }
   return 0;
 }

@@ -42,10 +42,10 @@ class Elements {
  private:
   struct AxisNumbers {
     std::vector<int> ranks;
-    std::vector<std::int64_t> radix;     ///< of each of `ranks` in the key of `number`
-    std::vector<std::int64_t> number;    ///< by key: index among the axis's positions, -1 = padding
-    std::vector<__int128> positions;     ///< by index: the position itself
-    std::int64_t stride = 1;             ///< of the axis in an element number
+    std::vector<std::int64_t> radix;   ///< of each of `ranks` in the key of `number`
+    std::vector<std::int64_t> number;  ///< by key: index among the axis's positions, -1 = padding
+    std::vector<__int128> positions;   ///< by index: the position itself
+    std::int64_t stride = 1;           ///< of the axis in an element number
   };
   static void image(const AxisNumbers& axis, Box box, std::vector<std::int64_t>& result);
 

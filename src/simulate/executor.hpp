@@ -51,17 +51,17 @@ class Executor {
   const Spec& spec_;
   const SimulateOptions& options_;
   Arithmetic arithmetic_;
-  std::vector<Elements> elements_;                   ///< by tensor
-  std::vector<std::vector<Residence>> residences_;   ///< by tensor and hold
+  std::vector<Elements> elements_;                  ///< by tensor
+  std::vector<std::vector<Residence>> residences_;  ///< by tensor and hold
   Pipeline pipeline_;
   Tally tally_;
   Simulation result_;
   int outermost_change_ = -1;  ///< depth of the outermost change of step since the last step; -1 = none yet
 
-  std::vector<Claim> claims_;    ///< scratch
+  std::vector<Claim> claims_;            ///< scratch
   std::vector<Tally::Crossed> crossed_;  ///< scratch
-  std::vector<Claim> siblings_;  ///< scratch: what siblings held in the step before
-  Buffer renewed_;               ///< scratch
+  std::vector<Claim> siblings_;          ///< scratch: what siblings held in the step before
+  Buffer renewed_;                       ///< scratch
   std::vector<std::int64_t> point_;
   std::vector<Value> operands_;
   Count next_progress_;

@@ -37,9 +37,9 @@ struct Residence {
   std::vector<std::int64_t> read_group;
   std::vector<std::int64_t> update_group;
 
-  std::vector<Buffer> now;      ///< by coordinate
-  std::vector<Tile> next;       ///< by coordinate; empty = idle
-  bool moved = false;           ///< `next` is of a step that has not begun yet
+  std::vector<Buffer> now;  ///< by coordinate
+  std::vector<Tile> next;   ///< by coordinate; empty = idle
+  bool moved = false;       ///< `next` is of a step that has not begun yet
   std::vector<char> ever_active;
   HoldCounts counts;
 

@@ -37,10 +37,12 @@ Tally::Crossing Tally::crossing_of(const Spec& spec, int tensor, int hold) const
       const Loop& loop = spec.mapping.loops[static_cast<std::size_t>(l)];
       if (!loop.spatial) continue;
       const Mesh& mesh = *spec.machine.mesh(loop.mesh);
-      const bool one = l >= parent.depth && loop.mesh > crossing.meshes[m] && (output ? mesh.reduction : mesh.multicast);
+      const bool one =
+          l >= parent.depth && loop.mesh > crossing.meshes[m] && (output ? mesh.reduction : mesh.multicast);
       std::vector<std::int64_t> inner;
       for (std::int64_t outer : group) {
-        for (std::int64_t index = 0; index < loop.trips; ++index) inner.push_back(outer * loop.trips + (one ? 0 : index));
+        for (std::int64_t index = 0; index < loop.trips; ++index)
+          inner.push_back(outer * loop.trips + (one ? 0 : index));
       }
       group = std::move(inner);
     }
@@ -68,8 +70,7 @@ void Tally::written(int level, std::int64_t instance, Count bits) {
 
 void Tally::change(const Residence& residence, const std::vector<Crossed>& crossed) {
   if (crossed.empty()) return;
-  Crossing& crossing =
-      crossings_[static_cast<std::size_t>(residence.tensor)][static_cast<std::size_t>(residence.hold)];
+  Crossing& crossing = crossings_[static_cast<std::size_t>(residence.tensor)][static_cast<std::size_t>(residence.hold)];
   for (std::size_t m = 0; m < crossing.groups.size(); ++m) {
     std::vector<std::pair<std::int64_t, Element>> pairs;
     for (const Crossed& c : crossed) {
@@ -113,8 +114,8 @@ std::vector<BusiestInstance> Tally::busiest(const std::vector<std::vector<Reside
     for (const auto& holds : residences) {
       for (const Residence& residence : holds) {
         if (residence.level != level || residence.hold == 0) continue;
-        handed_on += ceil_div(residence.counts.forwarded, Count(residence.coordinates())) *
-                     bits_of(spec_, residence.tensor);
+        handed_on +=
+            ceil_div(residence.counts.forwarded, Count(residence.coordinates())) * bits_of(spec_, residence.tensor);
       }
     }
     BusiestInstance busiest;
@@ -138,9 +139,12 @@ std::vector<NetworkCounts> Tally::networks(const std::vector<std::vector<Residen
       const bool output = spec_.einsum.is_output(residence.tensor);
       const HoldCounts& counts = residence.counts;
       for (std::size_t m = 0; m < crossing.meshes.size(); ++m) {
-        const Count outside = m > 0 ? crossing.crossed[m - 1] : output ? counts.parent_updates
-                                                                       : counts.parent_reads + counts.forwarded;
-        const Count inside = m + 1 < crossing.meshes.size() ? crossing.crossed[m] : output ? counts.drains : counts.fills;
+        const Count outside = m > 0    ? crossing.crossed[m - 1]
+                              : output ? counts.parent_updates
+                                       : counts.parent_reads + counts.forwarded;
+        const Count inside = m + 1 < crossing.meshes.size() ? crossing.crossed[m]
+                             : output                       ? counts.drains
+                                                            : counts.fills;
         NetworkCounts network;
         network.mesh = crossing.meshes[m];
         network.tensor = residence.tensor;

@@ -277,9 +277,10 @@ TEST(Capacity, AMappingThatDoesNotFitNamesNeedRoomAndTensorsBySize) {
   EXPECT_EQ(found[0].parts[0].bytes, Ratio(Count(131072))) << "16384 x 4 B, twice";
   const Diagnostic error = to_diagnostic(found[0], tight.spec);
   EXPECT_EQ(error.message, "the mapping does not fit: Buffer needs 262,144 B an instance and has room for 261,120 B");
-  EXPECT_EQ(error.hint,
-            "held there: Y 131,072 B (16,384 elements of fp32), X 65,536 B (16,384 elements of bf16), W 65,536 B (16,384 "
-            "elements of bf16); the level is double-buffered, so every tile counts twice");
+  EXPECT_EQ(
+      error.hint,
+      "held there: Y 131,072 B (16,384 elements of fp32), X 65,536 B (16,384 elements of bf16), W 65,536 B (16,384 "
+      "elements of bf16); the level is double-buffered, so every tile counts twice");
 }
 
 TEST(Capacity, ExactlyFullFits) {

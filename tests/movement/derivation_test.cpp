@@ -104,9 +104,9 @@ TEST(DerivationProperty, FormulasEvaluateToTheCountsOnRandomSpecs) {
 }
 
 TEST(Derivation, TheTextbookProductIsPrintedWhereItHolds) {
-  const Spec spec = testing::spec(testing::einsum("Y[m,n] += X[m,k] * W[k,n]", {{"m", 64}, {"n", 32}, {"k", 16}}),
-                                  testing::two_level(),
-                                  "for n by 8\nfor m by 16\nfor k by 4\nat Buffer: X W Y\nfor m n k by 1\n");
+  const Spec spec =
+      testing::spec(testing::einsum("Y[m,n] += X[m,k] * W[k,n]", {{"m", 64}, {"n", 32}, {"k", 16}}),
+                    testing::two_level(), "for n by 8\nfor m by 16\nfor k by 4\nat Buffer: X W Y\nfor m n k by 1\n");
   const auto derivations = derive(spec);
   ASSERT_TRUE(derivations);
   const auto fills = std::find_if(derivations->begin(), derivations->end(), [](const Derivation& derivation) {

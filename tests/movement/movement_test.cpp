@@ -16,7 +16,8 @@ using testing::two_level;
 const HoldCounts& at(const Counts& counts, const Spec& s, const char* level, const char* tensor) {
   for (const HoldCounts& hold : counts.holds) {
     const Hold& place = s.mapping.holds[static_cast<std::size_t>(hold.tensor)][static_cast<std::size_t>(hold.hold)];
-    if (s.machine.level_name(place.level) == level && s.einsum.tensors[static_cast<std::size_t>(hold.tensor)].name == tensor) {
+    if (s.machine.level_name(place.level) == level &&
+        s.einsum.tensors[static_cast<std::size_t>(hold.tensor)].name == tensor) {
       return hold;
     }
   }
@@ -95,8 +96,7 @@ TEST(Movement, CountsOfTenToTheThirtyAreExact) {
 TEST(Movement, LeavingOneHundredAndTwentyEightBitsIsAnError) {
   // 2^42 each way: 2^126 operations fit in 127 bits, four times as many do not.
   constexpr std::int64_t kLarge = std::int64_t{1} << 42;
-  const Spec s = spec(matmul(kLarge, kLarge, kLarge), array_machine(4, 1, {}),
-                      "at Buffer: X W Y\nfor m n k by 1\n");
+  const Spec s = spec(matmul(kLarge, kLarge, kLarge), array_machine(4, 1, {}), "at Buffer: X W Y\nfor m n k by 1\n");
   ASSERT_TRUE(count_movement(s)) << "2^126 fits";
   const Einsum larger = einsum("Y[m,n] += X[m,k] * W[k,n]", {{"m", kLarge * 4}, {"n", kLarge}, {"k", kLarge}});
   Spec grown = s;
@@ -109,8 +109,8 @@ TEST(Movement, LeavingOneHundredAndTwentyEightBitsIsAnError) {
 
 // Three ranks on an axis, none of which fills the gaps of another by itself: no list of every pair is made.
 TEST(Movement, WideStridedWindowsAreCountedQuickly) {
-  const Spec s = spec(einsum("O[p] += I[97*p+13*r+7*s] * F[r,s]", {{"p", 10'000}, {"r", 10'003}, {"s", 1'007}}), two_level(),
-                      "for p by 71\nfor r by 113\nfor s by 11\nat Buffer: I F O\nfor p r s by 1\n");
+  const Spec s = spec(einsum("O[p] += I[97*p+13*r+7*s] * F[r,s]", {{"p", 10'000}, {"r", 10'003}, {"s", 1'007}}),
+                      two_level(), "for p by 71\nfor r by 113\nfor s by 11\nat Buffer: I F O\nfor p r s by 1\n");
   const Counts counts = *count_movement(s);
   EXPECT_EQ(at(counts, s, "Buffer", "F").fills, Count(141) * Count(10'003) * Count(1'007));
   EXPECT_EQ(counts.operations, Count(10'000) * Count(10'003) * Count(1'007));

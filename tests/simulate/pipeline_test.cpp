@@ -29,8 +29,8 @@ Count eight_rows(const Ratio& write_bandwidth, bool double_buffered, bool shared
   Storage buffer = storage("Buffer", ratio(1, 5), write_bandwidth, double_buffered);
   Storage outside = storage("DRAM");
   outside.shared_port = shared_port;  // without a bandwidth: takes no time, but takes turns
-  return pipelined(testing::einsum("Y[m] += X[m,k]", {{"m", 8}, {"k", 25}}),
-                   machine({outside, buffer, compute("MAC")}), "for m by 1\nat Buffer: X Y\nfor k by 1");
+  return pipelined(testing::einsum("Y[m] += X[m,k]", {{"m", 8}, {"k", 25}}), machine({outside, buffer, compute("MAC")}),
+                   "for m by 1\nat Buffer: X Y\nfor k by 1");
 }
 
 constexpr bool kDouble = true;
@@ -90,11 +90,11 @@ TEST(Pipeline, ReadsOnceWhatIsMulticast) {
 
 // One instance gets 3 bytes, the other 1: the larger tile counts, 3 cycles; then 3 steps.
 TEST(Pipeline, WaitsForTheInstanceWithTheMostToLoad) {
-  EXPECT_EQ(pipelined(testing::einsum("Z[m] = X[m]", {{"m", 4}}),
-                      machine({storage("DRAM"), mesh("A", 2, {}), storage("L1", ratio(1, 1), ratio(1, 1)),
-                               compute("MAC")}),
-                      "par m by 3 on A.x\nat L1: X\nfor m by 1"),
-            Count(6));
+  EXPECT_EQ(
+      pipelined(testing::einsum("Z[m] = X[m]", {{"m", 4}}),
+                machine({storage("DRAM"), mesh("A", 2, {}), storage("L1", ratio(1, 1), ratio(1, 1)), compute("MAC")}),
+                "par m by 3 on A.x\nat L1: X\nfor m by 1"),
+      Count(6));
 }
 
 // Rows of window sums slide by one: 3 elements at first, then one new element a step. 3+1 load cycles at one byte a

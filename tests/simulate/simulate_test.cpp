@@ -69,8 +69,8 @@ TEST(Simulate, CountsReadModifyWrites) {
 
 // 5 = 2 + 2 + 1: three steps, the last tile has one element.
 TEST(Simulate, HasASmallerLastTile) {
-  const Spec imperfect = spec(einsum("Z[m] = X[m]", {{"m", 5}}), testing::two_level(),
-                              "for m by 2\nat Buffer: X\nfor m by 1");
+  const Spec imperfect =
+      spec(einsum("Z[m] = X[m]", {{"m", 5}}), testing::two_level(), "for m by 2\nat Buffer: X\nfor m by 1");
   const Simulation result = run(imperfect);
   EXPECT_EQ(at(result, imperfect, "X", "Buffer").fills, Count(5));
   EXPECT_EQ(at(result, imperfect, "X", "Buffer").tile_elements, Count(2));
@@ -135,8 +135,9 @@ TEST(Simulate, ForwardsNothingIntoTheComputeLevel) {
 
 /// X, of one element, on 2 x 3 children: 2 told apart by mesh A, 3 by mesh B.
 Spec two_meshes(bool multicast_a, bool multicast_b) {
-  return spec(matmul(2, 3, 1), machine({storage("DRAM"), mesh("A", 2, {multicast_a, false, false}),
-                                        mesh("B", 3, {multicast_b, false, false}), storage("RF"), compute("MAC")}),
+  return spec(matmul(2, 3, 1),
+              machine({storage("DRAM"), mesh("A", 2, {multicast_a, false, false}),
+                       mesh("B", 3, {multicast_b, false, false}), storage("RF"), compute("MAC")}),
               "par m by 1 on A.x\npar n by 1 on B.x\nat RF: X W Y\nfor k by 1");
 }
 
@@ -245,9 +246,9 @@ TEST(Simulate, DeclinesMoreOperationsThanTheLimit) {
 // Not a mapping that the reader lets pass: the inner hold stands outside its parent's loops, so it wants elements that
 // the parent does not have yet. The check must say so and not crash.
 TEST(Simulate, ReportsAnElementThatIsNotWhereItIsNeeded) {
-  Spec wrong = spec(einsum("Z[m] = X[m]", {{"m", 2}}), machine({storage("DRAM"), storage("L1"), storage("L2"),
-                                                                    compute("MAC")}),
-                    "at L1: X\nfor m by 1\nat L2: X");
+  Spec wrong =
+      spec(einsum("Z[m] = X[m]", {{"m", 2}}), machine({storage("DRAM"), storage("L1"), storage("L2"), compute("MAC")}),
+           "at L1: X\nfor m by 1\nat L2: X");
   std::swap(wrong.mapping.holds[0][1].depth, wrong.mapping.holds[0][2].depth);
   const Result<Simulation> result = simulate(wrong);
   ASSERT_TRUE(result);

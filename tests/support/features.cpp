@@ -64,8 +64,10 @@ void hold_features(const Spec& spec, std::set<std::string>& found) {
     bool bypassed = false;
     for (const std::vector<Hold>& holds : spec.mapping.holds) {
       const auto here = std::find_if(holds.begin(), holds.end(), [&](const Hold& h) { return h.level == level; });
-      if (here == holds.end()) bypassed = true;
-      else depths.insert(here->depth);
+      if (here == holds.end())
+        bypassed = true;
+      else
+        depths.insert(here->depth);
     }
     if (depths.size() > 1) found.insert("uneven holds");
     if (!depths.empty() && bypassed) found.insert("bypass");
@@ -81,8 +83,10 @@ void mesh_features(const Spec& spec, std::set<std::string>& found) {
       for (int l = 0; l < holds[h].depth; ++l) {
         const Loop& loop = loops[static_cast<std::size_t>(l)];
         if (!loop.spatial || loop.trips == 1) continue;
-        if (l < holds[h - 1].depth) outside = true;
-        else between.insert(loop.mesh);
+        if (l < holds[h - 1].depth)
+          outside = true;
+        else
+          between.insert(loop.mesh);
       }
       if (outside && !between.empty()) found.insert("siblings with separate parents");
       if (between.size() < 2) continue;
@@ -151,18 +155,59 @@ std::set<std::string> features(const Spec& spec, const Counts& counts) {
 }
 
 const std::vector<std::string>& all_features() {
-  static const std::vector<std::string> kAll{
-      "2 tensors", "3 tensors", "4 tensors", "no reduction", "reduce +", "reduce *", "reduce max", "reduce min",
-      "map *", "map +", "map -", "map /", "map max", "map min", "map by a function", "scalar output",
-      "holes in a strided axis", "axis of three ranks", "shifted axis", "padding before the tensor",
-      "padding behind the tensor", "sliding window", "sliding window in two axes",
-      "1 storage level", "2 storage levels", "3 storage levels", "0 meshes", "1 mesh", "2 meshes", "3 meshes",
-      "atomic compute shape", "operand latches", "uneven holds", "bypass", "siblings with separate parents",
-      "several meshes between parent and child", "meshes that differ in multicast", "meshes that differ in reduction",
-      "meshes that differ in forwarding", "loop of one trip", "imperfect spatial tiles", "imperfect temporal tiles",
-      "several loops over a rank", "several par loops on a mesh axis",
-      "a single step", "multicast", "multicast into the compute level", "forwarded", "reduction",
-      "reduction out of the compute level", "read-modify-write", "operand kept in a latch", "sum kept in a latch"};
+  static const std::vector<std::string> kAll{"2 tensors",
+                                             "3 tensors",
+                                             "4 tensors",
+                                             "no reduction",
+                                             "reduce +",
+                                             "reduce *",
+                                             "reduce max",
+                                             "reduce min",
+                                             "map *",
+                                             "map +",
+                                             "map -",
+                                             "map /",
+                                             "map max",
+                                             "map min",
+                                             "map by a function",
+                                             "scalar output",
+                                             "holes in a strided axis",
+                                             "axis of three ranks",
+                                             "shifted axis",
+                                             "padding before the tensor",
+                                             "padding behind the tensor",
+                                             "sliding window",
+                                             "sliding window in two axes",
+                                             "1 storage level",
+                                             "2 storage levels",
+                                             "3 storage levels",
+                                             "0 meshes",
+                                             "1 mesh",
+                                             "2 meshes",
+                                             "3 meshes",
+                                             "atomic compute shape",
+                                             "operand latches",
+                                             "uneven holds",
+                                             "bypass",
+                                             "siblings with separate parents",
+                                             "several meshes between parent and child",
+                                             "meshes that differ in multicast",
+                                             "meshes that differ in reduction",
+                                             "meshes that differ in forwarding",
+                                             "loop of one trip",
+                                             "imperfect spatial tiles",
+                                             "imperfect temporal tiles",
+                                             "several loops over a rank",
+                                             "several par loops on a mesh axis",
+                                             "a single step",
+                                             "multicast",
+                                             "multicast into the compute level",
+                                             "forwarded",
+                                             "reduction",
+                                             "reduction out of the compute level",
+                                             "read-modify-write",
+                                             "operand kept in a latch",
+                                             "sum kept in a latch"};
   return kAll;
 }
 

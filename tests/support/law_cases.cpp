@@ -18,9 +18,12 @@ Spec spec_of(const Json& line) {
   const auto has = [&names](const char* name) { return std::find(names.begin(), names.end(), name) != names.end(); };
   std::vector<Level> levels;
   for (const auto& name : line["levels"].get<std::vector<std::string>>()) {
-    if (name == "array") levels.push_back(mesh(name, 8, 8, {has("multicast"), has("reduction"), has("forwarding")}));
-    else if (name == "MAC") levels.push_back(compute(name));
-    else levels.push_back(storage(name));
+    if (name == "array")
+      levels.push_back(mesh(name, 8, 8, {has("multicast"), has("reduction"), has("forwarding")}));
+    else if (name == "MAC")
+      levels.push_back(compute(name));
+    else
+      levels.push_back(storage(name));
   }
   Einsum problem = einsum(line["einsum"].get<std::string>(), {});
   for (const auto& [name, extent] : line["ranks"].items()) {

@@ -80,24 +80,35 @@ std::string arbitrary_einsum(Choices& choices) {
 
 std::string einsum_text(Choices& choices) {
   switch (choices.below(14)) {
-    case 0: return "Y[m] += X[m,k]";
-    case 1: return "Y[m,n] += X[m,k] * W[k,n]";
-    case 2: return "Y[m,n] = exp(X[m,n])";
+    case 0:
+      return "Y[m] += X[m,k]";
+    case 1:
+      return "Y[m,n] += X[m,k] * W[k,n]";
+    case 2:
+      return "Y[m,n] = exp(X[m,n])";
     case 3:
       return "Y[m,n] = " + choices.one_of<std::string>({"X[m,n] + B[n]", "X[m,n] - B[m,n]", "X[m,n] / B[m]",
                                                         "max(X[m,n], B[n])", "min(X[m,n], B[m])"});
-    case 4: return fmt::format("Y[m] {} X[m,k]", choices.one_of<std::string>({"max=", "min=", "*="}));
-    case 5: return "Y[b,m,n] += X[b,m,k] * W[b,k,n]";
-    case 6: return "Y[i,r] += T[i,j,k] * B[j,r] * C[k,r]";
-    case 7: return fmt::format("O[k,p] += I[c,{}] * F[k,c,r]", axis_text(choices, {"p", "r"}));
+    case 4:
+      return fmt::format("Y[m] {} X[m,k]", choices.one_of<std::string>({"max=", "min=", "*="}));
+    case 5:
+      return "Y[b,m,n] += X[b,m,k] * W[b,k,n]";
+    case 6:
+      return "Y[i,r] += T[i,j,k] * B[j,r] * C[k,r]";
+    case 7:
+      return fmt::format("O[k,p] += I[c,{}] * F[k,c,r]", axis_text(choices, {"p", "r"}));
     case 8: {
       const std::string rows = axis_text(choices, {"p", "r"});
       return fmt::format("O[k,p,q] += I[{},{}] * F[k,r,s]", rows, axis_text(choices, {"q", "s"}));
     }
-    case 9: return fmt::format("O[c,p] += I[c,{}] * F[c,r]", axis_text(choices, {"p", "r"}));
-    case 10: return fmt::format("O[p] max= I[{}]", axis_text(choices, {"p", "r"}));
-    case 11: return "S[] += A[m,k] * B[k]";
-    default: return arbitrary_einsum(choices);
+    case 9:
+      return fmt::format("O[c,p] += I[c,{}] * F[c,r]", axis_text(choices, {"p", "r"}));
+    case 10:
+      return fmt::format("O[p] max= I[{}]", axis_text(choices, {"p", "r"}));
+    case 11:
+      return "S[] += A[m,k] * B[k]";
+    default:
+      return arbitrary_einsum(choices);
   }
 }
 
@@ -252,8 +263,10 @@ class NestWriter {
   void loops(const std::vector<int>& meshes) {
     const int count = choices_.below(meshes.empty() ? 3 : 4 + 2 * static_cast<std::int64_t>(meshes.size()));
     for (int i = 0; i < count; ++i) {
-      if (!meshes.empty() && choices_.below(3) > 0) spatial_loop(meshes);
-      else temporal_loop();
+      if (!meshes.empty() && choices_.below(3) > 0)
+        spatial_loop(meshes);
+      else
+        temporal_loop();
     }
   }
 
@@ -264,11 +277,23 @@ class NestWriter {
     loop.rank = choices_.below(ranks);
     for (std::int64_t i = 0; i < ranks && left(loop) == 1; ++i) loop.rank = static_cast<int>((loop.rank + 1) % ranks);
     switch (choices_.below(8)) {
-      case 0: case 1: loop.tile = 1; break;
-      case 2: case 3: loop.tile = (left(loop) + 1) / 2; break;
-      case 4: case 5: loop.tile = 1 + choices_.below(left(loop)); break;
-      case 6: loop.tile = std::max<std::int64_t>(1, left(loop) - 1); break;
-      default: loop.tile = left(loop);
+      case 0:
+      case 1:
+        loop.tile = 1;
+        break;
+      case 2:
+      case 3:
+        loop.tile = (left(loop) + 1) / 2;
+        break;
+      case 4:
+      case 5:
+        loop.tile = 1 + choices_.below(left(loop));
+        break;
+      case 6:
+        loop.tile = std::max<std::int64_t>(1, left(loop) - 1);
+        break;
+      default:
+        loop.tile = left(loop);
     }
     loop.trips = (left(loop) + loop.tile - 1) / loop.tile;
     return loop;
@@ -329,8 +354,8 @@ class NestWriter {
 
 rc::Gen<Recipe> recipes() {
   const auto numbers = [](std::size_t count) {
-    return rc::gen::resize(rc::kNominalSize, rc::gen::container<std::vector<std::uint8_t>>(
-                                                 count, rc::gen::inRange<std::uint8_t>(0, 240)));
+    return rc::gen::resize(
+        rc::kNominalSize, rc::gen::container<std::vector<std::uint8_t>>(count, rc::gen::inRange<std::uint8_t>(0, 240)));
   };
   return rc::gen::build<Recipe>(rc::gen::set(&Recipe::problem, numbers(40)),
                                 rc::gen::set(&Recipe::machine, numbers(36)),

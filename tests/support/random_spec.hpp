@@ -4,9 +4,9 @@
 // numbers shrink towards zero is a spec that gets simpler: RapidCheck's own shrinking finds small counterexamples.
 #pragma once
 
+#include <rapidcheck.h>
 #include <cstdint>
 #include <iosfwd>
-#include <rapidcheck.h>
 #include <set>
 #include <string>
 #include <vector>

@@ -42,8 +42,8 @@ std::string problem_yaml(const Einsum& einsum) {
     }
     if (padded) shapes += fmt::format("{}{}: [{}]", shapes.empty() ? "" : ", ", tensor.name, sizes);
   }
-  std::string text = fmt::format("problem:\n  einsum: \"{}\"\n  ranks: {{{}}}\n  types: {{{}}}\n", to_text(einsum),
-                                 ranks, types);
+  std::string text =
+      fmt::format("problem:\n  einsum: \"{}\"\n  ranks: {{{}}}\n  types: {{{}}}\n", to_text(einsum), ranks, types);
   if (!shapes.empty()) text += fmt::format("  shapes: {{{}}}\n", shapes);
   return text;
 }
@@ -77,8 +77,10 @@ std::string level_yaml(const Compute& compute) {
   std::string text = "compute: " + compute.name;
   std::string rates;
   for (const auto& [type, rate] : compute.rate) {
-    if (type.empty()) text += fmt::format(", rate: {} op/cycle", decimal(rate));
-    else rates += fmt::format("{}{}: {} op/cycle", rates.empty() ? "" : ", ", type, decimal(rate));
+    if (type.empty())
+      text += fmt::format(", rate: {} op/cycle", decimal(rate));
+    else
+      rates += fmt::format("{}{}: {} op/cycle", rates.empty() ? "" : ", ", type, decimal(rate));
   }
   if (!rates.empty()) text += fmt::format(", rate: {{{}}}", rates);
   std::string atomic;
