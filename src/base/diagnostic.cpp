@@ -66,8 +66,19 @@ std::string render(const Diagnostic& diagnostic, const SourceText& source) {
 }
 
 std::string render(const Diagnostics& diagnostics, const SourceText& source) {
+  return render_in(diagnostics, {source});
+}
+
+std::string render_in(const Diagnostics& diagnostics, const std::vector<SourceText>& sources) {
   std::string out;
-  for (std::size_t i = 0; i < diagnostics.size() && i < kShownErrors; ++i) out += render(diagnostics[i], source);
+  for (std::size_t i = 0; i < diagnostics.size() && i < kShownErrors; ++i) {
+    const Diagnostic& diagnostic = diagnostics[i];
+    const SourceText* shown = sources.empty() ? nullptr : &sources.front();
+    for (const SourceText& source : sources) {
+      if (source.name == diagnostic.source) shown = &source;
+    }
+    out += render(diagnostic, shown == nullptr ? SourceText{} : *shown);
+  }
   if (diagnostics.size() > kShownErrors)
     out += fmt::format("... and {} more errors\n", diagnostics.size() - kShownErrors);
   return out;
@@ -128,6 +139,10 @@ std::string nearest_name(std::string_view found, const std::vector<std::string>&
       best = d;
       nearest = name;
     }
+  }
+  if (!nearest.empty() || wanted.size() < 3) return nearest;
+  for (const std::string& name : valid) {  // a beginning: the shortest name that goes on from there
+    if (lower(name).starts_with(wanted) && (nearest.empty() || name.size() < nearest.size())) nearest = name;
   }
   return nearest;
 }

@@ -51,12 +51,14 @@ struct SourceText {
 ///   hint: ...
 std::string render(const Diagnostic& diagnostic, const SourceText& source);
 std::string render(const Diagnostics& diagnostics, const SourceText& source);
+/// Likewise for a text in several files: each diagnostic is shown in the source that it names, else in the first.
+std::string render_in(const Diagnostics& diagnostics, const std::vector<SourceText>& sources);
 
 /// Orders by place: the input's own first, then other sources; line by line.
 void sort_by_place(Diagnostics& diagnostics);
 
-/// The valid name nearest to `found` (edit distance, at most a third of its
-/// length and never more than 3), or "" where none is near.
+/// The valid name nearest to `found` (edit distance, at most a third of its length and never more than 3), else the
+/// shortest that begins with it (from 3 letters on), or "" where there is none.
 std::string nearest_name(std::string_view found, const std::vector<std::string>& valid);
 
 }  // namespace einflow

@@ -91,4 +91,25 @@ std::optional<Ratio> parse_decimal(std::string_view text) {
   return value;
 }
 
+std::string exact_decimal(const Ratio& value) {
+  Count denominator = value.denominator();
+  Count scaled = value.numerator();
+  std::size_t places = 0;
+  // Multiply by ten until nothing is left of the denominator; powers of 2 and 5 end, others do not.
+  for (; Count(1) < denominator && places <= 18; ++places) {
+    const Ratio next(scaled * 10, denominator);
+    if (next.overflowed()) return {};
+    scaled = next.numerator();
+    denominator = next.denominator();
+  }
+  if (Count(1) < denominator) return {};
+  std::string digits = scaled.str();
+  if (places == 0) return digits;
+  const bool negative = digits.front() == '-';
+  if (negative) digits.erase(0, 1);
+  if (digits.size() <= places) digits.insert(0, places + 1 - digits.size(), '0');
+  digits.insert(digits.size() - places, 1, '.');
+  return (negative ? "-" : "") + digits;
+}
+
 }  // namespace einflow

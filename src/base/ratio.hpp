@@ -42,4 +42,7 @@ class Ratio {
 /// Reads a plain decimal ("64", "1.83", "2e3", "1.5e-2") exactly.
 std::optional<Ratio> parse_decimal(std::string_view text);
 
+/// The ratio's digits where its decimals end ("0.5", "1048576"); nothing where they do not.
+std::string exact_decimal(const Ratio& value);
+
 }  // namespace einflow

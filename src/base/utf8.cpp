@@ -1,5 +1,7 @@
 #include "base/utf8.hpp"
 
+#include <fmt/format.h>
+
 namespace einflow {
 
 CodePoint decode_utf8(std::string_view text, std::size_t at) {
@@ -48,6 +50,30 @@ std::string printable(std::string_view text, int limit) {
     at += bytes;
   }
   return shown;
+}
+
+std::string json_quoted(std::string_view text) {
+  std::string out = "\"";
+  for (std::size_t at = 0; at < text.size();) {
+    const CodePoint point = decode_utf8(text, at);
+    const std::string_view bytes = text.substr(at, static_cast<std::size_t>(point.bytes));
+    at += bytes.size();
+    if (!point.valid) {
+      out += "\xEF\xBF\xBD";  // U+FFFD
+    } else if (point.value == U'"' || point.value == U'\\') {
+      out += '\\';
+      out += bytes;
+    } else if (point.value == U'\n') {
+      out += "\\n";
+    } else if (point.value == U'\t') {
+      out += "\\t";
+    } else if (point.value < 0x20 || point.value == 0x7F) {
+      out += fmt::format("\\u{:04x}", static_cast<unsigned>(point.value));
+    } else {
+      out += bytes;
+    }
+  }
+  return out + "\"";
 }
 
 }  // namespace einflow

@@ -26,4 +26,7 @@ int code_points(std::string_view text);
 /// The text with every code point that is not printable replaced by '?', cut after `limit` code points ("...").
 std::string printable(std::string_view text, int limit);
 
+/// The text in double quotes, escaped as JSON (and so YAML) wants; bytes that are not UTF-8 become U+FFFD.
+std::string json_quoted(std::string_view text);
+
 }  // namespace einflow

@@ -13,15 +13,18 @@
 namespace einflow {
 namespace {
 
-constexpr std::size_t kMaximumBytes = std::size_t{1} << 20;
 constexpr std::size_t kMaximumDepth = 64;
-constexpr int kMaximumNodes = 100000;
 constexpr std::size_t kMaximumErrors = 100;
 
 /// Everything that could make our lines differ from the YAML library's, or a terminal misbehave.
 std::optional<Diagnostic> refuse_characters(std::string_view text) {
   Span span{1, 1, 1};
   for (std::size_t at = 0; at < text.size();) {
+    if (text[at] >= ' ' && text[at] <= '~') {  // nearly everything, at a tenth of the price
+      ++at;
+      ++span.column;
+      continue;
+    }
     const CodePoint point = decode_utf8(text, at);
     at += static_cast<std::size_t>(point.bytes);
     if (point.value == '\n') {
@@ -56,10 +59,22 @@ Span span_at(const yaml_mark_t& mark, int length = 1) {
   return {static_cast<int>(mark.line) + 1, static_cast<int>(mark.column) + 1, length};
 }
 
+std::string text_of(const yaml_char_t* text) {
+  return text == nullptr ? std::string() : reinterpret_cast<const char*>(text);
+}
+
+/// An anchored value, its number of values and its levels of nesting.
+struct Anchored {
+  YamlNode node;
+  int values = 0;
+  std::size_t depth = 0;
+};
+
 /// Builds the tree from libyaml's events; one open list or map per entry of `open_`.
 class TreeBuilder {
  public:
-  TreeBuilder(std::string_view text, yaml_parser_t& parser) : lines_(split_lines(text)), parser_(parser) {}
+  TreeBuilder(std::string_view text, yaml_parser_t& parser, const YamlOptions& options)
+      : lines_(split_lines(text)), parser_(parser), options_(options) {}
 
   Result<YamlNode> build() {
     for (bool more = true; more;) {
@@ -76,8 +91,12 @@ class TreeBuilder {
  private:
   struct Open {
     YamlNode node;
-    std::optional<YamlNode> key;  // of the value that comes next, in a map
-    std::map<std::string, int> key_lines;
+    std::optional<YamlNode> key;           // of the value that comes next, in a map
+    std::map<std::string, int> key_lines;  // of a map with many keys; few are looked through
+    std::vector<YamlNode> merged;          // maps behind `<<`: what they add is known when all keys are
+    std::string anchor;
+    int values_before = 0;         // values read when it began
+    std::size_t depth_inside = 0;  // levels of nesting inside it
   };
 
   Diagnostic syntax_error() const {
@@ -106,71 +125,161 @@ class TreeBuilder {
         }
         return true;
       case YAML_ALIAS_EVENT:
-        error(span, "aliases ('*name') are not accepted; write the value out");
-        return false;
+        return alias(text_of(event.data.alias.anchor), span);
       case YAML_SCALAR_EVENT:
         if (!marks_allowed(span, event.data.scalar.anchor, event.data.scalar.tag)) return false;
-        return add(scalar(event));
+        return add(scalar(event), text_of(event.data.scalar.anchor));
       case YAML_SEQUENCE_START_EVENT:
         if (!marks_allowed(span, event.data.sequence_start.anchor, event.data.sequence_start.tag)) return false;
-        return open(YamlNode::Kind::list, span);
+        return open(YamlNode::Kind::list, span, event.data.sequence_start.anchor, event.data.sequence_start.tag);
       case YAML_MAPPING_START_EVENT:
         if (!marks_allowed(span, event.data.mapping_start.anchor, event.data.mapping_start.tag)) return false;
-        return open(YamlNode::Kind::map, span);
+        return open(YamlNode::Kind::map, span, event.data.mapping_start.anchor, event.data.mapping_start.tag);
       case YAML_SEQUENCE_END_EVENT:
-      case YAML_MAPPING_END_EVENT: {
-        YamlNode done = std::move(open_.back().node);
-        open_.pop_back();
-        return attach(std::move(done));
-      }
+      case YAML_MAPPING_END_EVENT:
+        return close();
       default:
         return true;
     }
   }
 
   bool marks_allowed(const Span& span, const yaml_char_t* anchor, const yaml_char_t* tag) {
-    if (anchor != nullptr) return error(span, "anchors ('&name') are not accepted; write the value out"), false;
-    if (tag != nullptr) return error(span, "tags ('!name') are not accepted"), false;
+    if (anchor != nullptr && !options_.references) {
+      return error(span, "anchors ('&name') are not accepted; write the value out"), false;
+    }
+    if (tag != nullptr && !options_.tags) return error(span, "tags ('!name') are not accepted"), false;
     return true;
   }
 
-  bool counted(const Span& span) {
-    if (++nodes_ <= kMaximumNodes) return true;
-    error(span, fmt::format("more than {} values", kMaximumNodes));
+  bool counted(const Span& span, int values = 1) {
+    if (values <= options_.maximum_values - nodes_) {
+      nodes_ += values;
+      return true;
+    }
+    error(span, fmt::format("more than {} values", options_.maximum_values),
+          nodes_ > 0 && values > 1 ? "what an alias stands for is counted each time" : "");
     return false;
   }
 
-  bool open(YamlNode::Kind kind, const Span& span) {
+  /// The anchored value in place of the alias.
+  bool alias(const std::string& name, const Span& span) {
+    if (!options_.references) {
+      error(span, "aliases ('*name') are not accepted; write the value out");
+      return false;
+    }
+    for (const Open& outer : open_) {
+      if (outer.anchor == name) {
+        error(span, fmt::format("the alias {} stands inside the value it stands for (line {})", in_quotes("*" + name),
+                                outer.node.span.line));
+        return false;
+      }
+    }
+    const auto found = anchors_.find(name);
+    if (found == anchors_.end()) {
+      std::vector<std::string> names;
+      for (const auto& [anchor, value] : anchors_) names.push_back(anchor);
+      return error(span, fmt::format("there is no anchor {} before this alias", in_quotes("&" + name)),
+                   name_hint(name, names, "anchors"));
+    }
+    if (found->second.node.is_scalar()) return add(found->second.node, {});
+    if (!counted(span, found->second.values)) return false;
+    if (open_.size() + found->second.depth > kMaximumDepth) {
+      error(span, fmt::format("nested more than {} levels deep", kMaximumDepth));
+      return false;
+    }
+    for (std::size_t i = 0; i < open_.size(); ++i) {
+      open_[i].depth_inside = std::max(open_[i].depth_inside, open_.size() - 1 - i + found->second.depth);
+    }
+    if (expects_key()) {
+      error(span, "a key must be a single word, not a list or a map");
+      return false;
+    }
+    return attach(found->second.node);
+  }
+
+  /// Keeps an anchored value for its aliases; false where that is too much.
+  bool remember(const std::string& anchor, const YamlNode& node, int values, std::size_t depth) {
+    if (anchor.empty()) return true;
+    if (values > options_.maximum_values - anchored_values_) {
+      error(node.span, fmt::format("more than {} values behind anchors", options_.maximum_values));
+      return false;
+    }
+    anchored_values_ += values;
+    anchors_.insert_or_assign(anchor, Anchored{node, values, depth});
+    return true;
+  }
+
+  bool expects_key() const { return !open_.empty() && open_.back().node.is_map() && !open_.back().key; }
+
+  bool close() {
+    Open& last = open_.back();
+    for (const YamlNode& map : last.merged) {
+      for (const YamlEntry& entry : map.entries) {
+        if (first_line(last, entry.key) == 0) last.node.entries.push_back(entry);
+      }
+    }
+    YamlNode done = std::move(last.node);
+    const std::string anchor = std::move(last.anchor);
+    const int values = nodes_ - last.values_before;
+    const std::size_t depth = last.depth_inside + 1;
+    open_.pop_back();
+    if (!open_.empty()) open_.back().depth_inside = std::max(open_.back().depth_inside, depth);
+    return remember(anchor, done, values, depth) && attach(std::move(done));
+  }
+
+  bool open(YamlNode::Kind kind, const Span& span, const yaml_char_t* anchor, const yaml_char_t* tag) {
+    const int values_before = nodes_;
     if (!counted(span)) return false;
     if (open_.size() >= kMaximumDepth) {
       error(span, fmt::format("nested more than {} levels deep", kMaximumDepth));
       return false;
     }
-    if (!open_.empty() && open_.back().node.is_map() && !open_.back().key) {
+    if (expects_key()) {
       error(span, "a key must be a single word, not a list or a map");
       return false;
     }
     open_.push_back({});
     open_.back().node.kind = kind;
     open_.back().node.span = span;
+    if (tag != nullptr) open_.back().node.rare = std::make_shared<YamlNode::Rare>(YamlNode::Rare{text_of(tag), {}});
+    open_.back().anchor = text_of(anchor);
+    open_.back().values_before = values_before;
     return true;
   }
 
-  bool add(YamlNode scalar) {
-    if (!counted(scalar.span)) return false;
-    if (open_.empty() || !open_.back().node.is_map() || open_.back().key) return attach(std::move(scalar));
+  bool add(YamlNode scalar, const std::string& anchor) {
+    if (!counted(scalar.span) || !remember(anchor, scalar, 1, 0)) return false;
+    if (!expects_key()) return attach(std::move(scalar));
     Open& map = open_.back();
     bool go_on = true;
-    if (scalar.text == "<<" && !scalar.quoted) {
+    if (scalar.text == "<<" && !scalar.quoted && !options_.references) {
       go_on = error(scalar.span, "merge keys ('<<') are not accepted; write the entries out");
     }
-    const auto [place, fresh] = map.key_lines.emplace(scalar.text, scalar.span.line);
-    if (!fresh) {
-      go_on = error(scalar.span,
-                    fmt::format("the key {} was already given on line {}", in_quotes(scalar.text), place->second));
+    if (scalar.text == "<<<" && !scalar.quoted && options_.references) {
+      go_on = error(scalar.span, "'<<<' merges maps inside maps, which no YAML reader but Timeloop's front end knows",
+                    "'<<' merges the outer map; write the inner ones out");
+    }
+    if (const int line = first_line(map, scalar); line != 0) {
+      go_on = error(scalar.span, fmt::format("the key {} was already given on line {}", in_quotes(scalar.text), line));
     }
     map.key = std::move(scalar);
     return go_on;
+  }
+
+  /// The line on which a key of the map was given before, or 0; it is one of the map's keys from then on.
+  static int first_line(Open& map, const YamlNode& key) {
+    constexpr std::size_t kFew = 16;
+    const std::vector<YamlEntry>& entries = map.node.entries;
+    if (entries.size() + map.merged.size() < kFew) {
+      for (const auto& [name, value] : entries) {
+        if (name.text == key.text) return name.span.line;
+      }
+      if (key.text != "<<") return 0;
+    } else if (map.key_lines.size() < entries.size()) {
+      for (const auto& [name, value] : entries) map.key_lines.emplace(name.text, name.span.line);
+    }
+    const auto [place, fresh] = map.key_lines.emplace(key.text, key.span.line);
+    return fresh ? 0 : place->second;
   }
 
   bool attach(YamlNode value) {
@@ -178,10 +287,28 @@ class TreeBuilder {
       root_ = std::move(value);
     } else if (open_.back().node.is_list()) {
       open_.back().node.items.push_back(std::move(value));
+    } else if (Open& map = open_.back(); options_.references && map.key->text == "<<" && !map.key->quoted) {
+      map.key.reset();
+      return merge(map, std::move(value));
     } else {
-      open_.back().node.entries.push_back({std::move(*open_.back().key), std::move(value)});
-      open_.back().key.reset();
+      map.node.entries.push_back({std::move(*map.key), std::move(value)});
+      map.key.reset();
     }
+    return true;
+  }
+
+  /// What stands behind `<<`: a map or a list of maps, the first before the later ones.
+  bool merge(Open& map, YamlNode value) {
+    if (value.is_map()) {
+      map.merged.push_back(std::move(value));
+      return true;
+    }
+    bool maps = value.is_list();
+    for (const YamlNode& item : value.items) maps = maps && item.is_map();
+    if (!maps) {
+      return error(value.span, fmt::format("found {} behind '<<', expected a map or a list of maps", describe(value)));
+    }
+    for (YamlNode& item : value.items) map.merged.push_back(std::move(item));
     return true;
   }
 
@@ -190,7 +317,8 @@ class TreeBuilder {
     if (mark.line != walked_.line || mark.column < walked_.column) walked_ = {mark.line, 0, 0};
     const std::string_view line = mark.line < lines_.size() ? lines_[mark.line] : std::string_view();
     for (; walked_.column < mark.column && walked_.byte < line.size(); ++walked_.column) {
-      walked_.byte += static_cast<std::size_t>(decode_utf8(line, walked_.byte).bytes);
+      const bool ascii = static_cast<unsigned char>(line[walked_.byte]) < 0x80;
+      walked_.byte += ascii ? 1 : static_cast<std::size_t>(decode_utf8(line, walked_.byte).bytes);
     }
     return walked_.byte;
   }
@@ -200,6 +328,7 @@ class TreeBuilder {
     YamlNode node;
     node.text.assign(reinterpret_cast<const char*>(from.value), from.length);
     node.quoted = from.style != YAML_PLAIN_SCALAR_STYLE;
+    YamlNode::Rare rare{text_of(from.tag), {}};
     const yaml_mark_t &start = event.start_mark, &end = event.end_mark;
     const std::string_view line = start.line < lines_.size() ? lines_[start.line] : std::string_view();
     const std::size_t first = byte_of(start);
@@ -207,14 +336,13 @@ class TreeBuilder {
         start.line == end.line ? static_cast<int>(end.column - start.column) : code_points(line.substr(first));
     node.span = span_at(start, std::max(1, length));
     if (from.style == YAML_LITERAL_SCALAR_STYLE) {
-      node.line_starts = block_lines(node.text, start.line + 1);
+      rare.line_starts = block_lines(node.text, start.line + 1);
     } else {
       const std::size_t quote = node.quoted ? 1 : 0;
       const std::string_view there = line.substr(std::min(line.size(), first + quote), node.text.size());
-      if (start.line == end.line && there == node.text) {
-        node.line_starts = {{node.span.line, node.span.column + static_cast<int>(quote), 1}};
-      }
+      node.verbatim = start.line == end.line && there == node.text;
     }
+    if (!rare.tag.empty() || !rare.line_starts.empty()) node.rare = std::make_shared<YamlNode::Rare>(std::move(rare));
     return node;
   }
 
@@ -245,17 +373,25 @@ class TreeBuilder {
 
   std::vector<std::string_view> lines_;
   yaml_parser_t& parser_;
+  const YamlOptions& options_;
   Walked walked_;
   std::vector<Open> open_;
+  std::map<std::string, Anchored> anchors_;
   std::optional<YamlNode> root_;
   Diagnostics errors_;
   int documents_ = 0;
   int nodes_ = 0;
+  int anchored_values_ = 0;
 };
 
 }  // namespace
 
 bool YamlNode::is_null() const { return is_scalar() && !quoted && (text.empty() || text == "~" || text == "null"); }
+
+const std::string& YamlNode::tag() const {
+  static const std::string none;
+  return rare == nullptr ? none : rare->tag;
+}
 
 const YamlNode* YamlNode::find(std::string_view key) const {
   for (const auto& [name, value] : entries) {
@@ -271,15 +407,20 @@ std::string describe(const YamlNode& node) {
 }
 
 Span place_inside(const YamlNode& scalar, const Span& inside) {
+  if (scalar.verbatim && inside.line == 1) {
+    return {scalar.span.line, scalar.span.column + (scalar.quoted ? 1 : 0) + inside.column - 1, inside.length};
+  }
   const auto line = static_cast<std::size_t>(inside.line - 1);
-  if (inside.line < 1 || line >= scalar.line_starts.size()) return scalar.span;
-  const Span& start = scalar.line_starts[line];
+  if (inside.line < 1 || scalar.rare == nullptr || line >= scalar.rare->line_starts.size()) return scalar.span;
+  const Span& start = scalar.rare->line_starts[line];
   return {start.line, start.column + inside.column - 1, inside.length};
 }
 
-Result<YamlNode> parse_yaml(const std::string& text) {
-  if (text.size() > kMaximumBytes) {
-    return fail(fmt::format("the text has {} bytes; at most {} are read", text.size(), kMaximumBytes));
+YamlOptions yaml_of_other_tools() { return {std::size_t{1} << 24, 2000000, true, true}; }
+
+Result<YamlNode> parse_yaml(const std::string& text, const YamlOptions& options) {
+  if (text.size() > options.maximum_bytes) {
+    return fail(fmt::format("the text has {} bytes; at most {} are read", text.size(), options.maximum_bytes));
   }
   std::string_view body = text;
   if (body.substr(0, 3) == "\xEF\xBB\xBF") body.remove_prefix(3);  // byte order mark
@@ -289,7 +430,7 @@ Result<YamlNode> parse_yaml(const std::string& text) {
   const std::unique_ptr<yaml_parser_t, void (*)(yaml_parser_t*)> release(&parser, yaml_parser_delete);
   yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
   yaml_parser_set_input_string(&parser, reinterpret_cast<const unsigned char*>(body.data()), body.size());
-  return TreeBuilder(body, parser).build();
+  return TreeBuilder(body, parser, options).build();
 }
 
 }  // namespace einflow

@@ -238,7 +238,7 @@ Result<Mapping> read_mapping(const YamlNode& node, const Einsum& einsum, const M
       if (text && !parse_lines(*text, place, lines, errors)) break;
     }
   } else if (node.is_scalar()) {
-    if (node.line_starts.empty()) return read_folded_text(node, einsum, machine);
+    if (!node.has_places()) return read_folded_text(node, einsum, machine);
     parse_lines(node.text, [&](const Span& inside) { return place_inside(node, inside); }, lines, errors);
   } else {
     return fail(fmt::format("found {}, expected the lines of the nest as a text or a list", describe(node)), {},

@@ -14,51 +14,6 @@ constexpr std::size_t kLineWidth = 120;
 
 }  // namespace
 
-std::string json_quoted(std::string_view text) {
-  std::string out = "\"";
-  for (std::size_t at = 0; at < text.size();) {
-    const CodePoint point = decode_utf8(text, at);
-    const std::string_view bytes = text.substr(at, static_cast<std::size_t>(point.bytes));
-    at += bytes.size();
-    if (!point.valid) {
-      out += "\xEF\xBF\xBD";  // U+FFFD
-    } else if (point.value == U'"' || point.value == U'\\') {
-      out += '\\';
-      out += bytes;
-    } else if (point.value == U'\n') {
-      out += "\\n";
-    } else if (point.value == U'\t') {
-      out += "\\t";
-    } else if (point.value < 0x20 || point.value == 0x7F) {
-      out += fmt::format("\\u{:04x}", static_cast<unsigned>(point.value));
-    } else {
-      out += bytes;
-    }
-  }
-  return out + "\"";
-}
-
-std::string exact_decimal(const Ratio& value) {
-  Count denominator = value.denominator();
-  Count scaled = value.numerator();
-  std::size_t places = 0;
-  // Multiply by ten until nothing is left of the denominator; powers of 2 and 5 end, others do not.
-  for (; Count(1) < denominator && places <= 18; ++places) {
-    const Ratio next(scaled * 10, denominator);
-    if (next.overflowed()) return {};
-    scaled = next.numerator();
-    denominator = next.denominator();
-  }
-  if (Count(1) < denominator) return {};
-  std::string digits = scaled.str();
-  if (places == 0) return digits;
-  const bool negative = digits.front() == '-';
-  if (negative) digits.erase(0, 1);
-  if (digits.size() <= places) digits.insert(0, places + 1 - digits.size(), '0');
-  digits.insert(digits.size() - places, 1, '.');
-  return (negative ? "-" : "") + digits;
-}
-
 Json::Json(Count value) : text_(value.overflowed() ? "null" : value.str()) {}
 
 Json::Json(double value) : text_(std::isfinite(value) ? fmt::format("{}", value) : "null") {}

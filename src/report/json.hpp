@@ -10,6 +10,7 @@
 
 #include "base/count.hpp"
 #include "base/ratio.hpp"
+#include "base/utf8.hpp"
 
 namespace einflow {
 
@@ -47,11 +48,5 @@ class Json {
   std::string text_;                                   ///< a leaf, as it is written
   std::vector<std::pair<std::string, Json>> members_;  ///< of an object, or (keys empty) an array
 };
-
-/// The string in quotes, escaped as JSON wants; bytes that are not UTF-8 become U+FFFD.
-std::string json_quoted(std::string_view text);
-
-/// The ratio's digits where its decimals end ("0.5", "1048576"); nothing where they do not.
-std::string exact_decimal(const Ratio& value);
 
 }  // namespace einflow

@@ -77,6 +77,7 @@ TEST(NearestName, FindsMisspellings) {
   EXPECT_EQ(nearest_name("Bfufer", levels), "Buffer") << "neighbours that changed places are one edit";
   EXPECT_EQ(nearest_name("buffer", levels), "Buffer") << "the case does not count";
   EXPECT_EQ(nearest_name("dram", levels), "DRAM");
+  EXPECT_EQ(nearest_name("h100", {"h200-sxm", "h100-sxm-node", "h100-sxm"}), "h100-sxm") << "a beginning";
 }
 
 TEST(NearestName, IsNotFarFetched) {
