@@ -1,6 +1,9 @@
 #include "mapping/stationarity.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cctype>
+#include <string_view>
 
 namespace einflow {
 
@@ -24,6 +27,14 @@ std::vector<SeenLoop> loops_seen(const Spec& spec, int depth, const std::vector<
 
 bool contains(const std::vector<int>& values, int value) {
   return std::find(values.begin(), values.end(), value) != values.end();
+}
+
+bool names_weights(const std::string& name) {
+  static constexpr std::array<std::string_view, 9> kNames = {"w",       "f",      "weight",  "weights", "filter",
+                                                             "filters", "kernel", "kernels", "wt"};
+  std::string lower;
+  for (const char c : name) lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return std::find(kNames.begin(), kNames.end(), lower) != kNames.end();
 }
 
 }  // namespace
@@ -66,6 +77,21 @@ Count steps_in_place(const Spec& spec, const MovementOrder& order, int tensor) {
     steps *= spec.mapping.loops[static_cast<std::size_t>(loop.loop)].trips;
   }
   return steps;
+}
+
+std::optional<int> weights_of(const Einsum& einsum) {
+  if (einsum.output() != 2) return std::nullopt;
+  const bool first = names_weights(einsum.tensors[0].name);
+  const bool second = names_weights(einsum.tensors[1].name);
+  if (first == second) return std::nullopt;
+  return first ? 0 : 1;
+}
+
+std::string stationary_name(const Einsum& einsum, int tensor) {
+  if (einsum.is_output(tensor)) return "output stationary";
+  const std::optional<int> weights = weights_of(einsum);
+  if (!weights) return "stationary " + einsum.tensors[static_cast<std::size_t>(tensor)].name;
+  return *weights == tensor ? "weight stationary" : "input stationary";
 }
 
 SpatialRole spatial_role(const Einsum& einsum, const Loop& loop, int tensor) {

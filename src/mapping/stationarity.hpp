@@ -1,6 +1,7 @@
 // Who stays and who moves (docs/law.md section 5), as pure functions of a checked nest.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,14 @@ std::vector<std::vector<int>> stationary_groups(const MovementOrder& order);
 /// How many successive steps the tensor's tile stays in place: the trips of the unbroken run of loops, from
 /// the innermost outwards, that do not move it (1 = it moves at every step).
 Count steps_in_place(const Spec& spec, const MovementOrder& order, int tensor);
+
+/// The input that holds the weights, where its name says so ("W", "F", "weight", "filter" ...) and no other
+/// input's does; problems with two inputs only.
+std::optional<int> weights_of(const Einsum& einsum);
+
+/// "output stationary", "weight stationary", "input stationary", or "stationary A" where the name of A does
+/// not say which it is.
+std::string stationary_name(const Einsum& einsum, int tensor);
 
 /// What a spatial loop does to a tensor.
 enum class SpatialRole {

@@ -30,15 +30,6 @@ Work total_of(const ProblemFile& file) {
   return total;
 }
 
-/// One past the last position of an axis that its ranks reach.
-Count reach(const Einsum& einsum, const Axis& axis) {
-  Count last = axis.constant;
-  for (const Term& term : axis.terms) {
-    last += Count(term.coefficient) * (Count(einsum.ranks[static_cast<std::size_t>(term.rank)].extent) - 1);
-  }
-  return last + 1;
-}
-
 std::string ranks_text(const Einsum& einsum) {
   std::string text;
   for (const Rank& rank : einsum.ranks) {
@@ -51,40 +42,7 @@ std::string share_text(const ExecutedShare& executed) {
   return executed.share.numerator().str() + "/" + executed.share.denominator().str();
 }
 
-bool is_padded(const Tensor& tensor) {
-  for (const Axis& axis : tensor.axes) {
-    if (axis.stored_size) return true;
-  }
-  return false;
-}
-
 }  // namespace
-
-std::string spec_fragment(const Einsum& einsum) {
-  std::string text = "problem:\n";
-  if (!einsum.name.empty()) text += "  name: " + json_quoted(einsum.name) + "\n";
-  text += "  einsum: " + json_quoted(to_text(einsum)) + "\n";
-  text += "  ranks: {" + ranks_text(einsum) + "}\n";
-  std::string types;
-  std::string shapes;
-  for (const Tensor& tensor : einsum.tensors) {
-    types += fmt::format("{}{}: {}", types.empty() ? "" : ", ", tensor.name, tensor.type.name);
-    if (!is_padded(tensor)) continue;
-    std::string sizes;
-    for (const Axis& axis : tensor.axes) {
-      const Count size = axis.stored_size ? Count(*axis.stored_size) : reach(einsum, axis);
-      sizes += (sizes.empty() ? "" : ", ") + size.str();
-    }
-    shapes += fmt::format("{}{}: [{}]", shapes.empty() ? "" : ", ", tensor.name, sizes);
-  }
-  text += "  types: {" + types + "}\n";
-  if (!shapes.empty()) text += "  shapes: {" + shapes + "}\n";
-  if (!(einsum.executed.share == Ratio(Count(1)))) {
-    text += "  executes: \"" + share_text(einsum.executed) + "\"\n";
-    if (!einsum.executed.because.empty()) text += "  because: " + json_quoted(einsum.executed.because) + "\n";
-  }
-  return text;
-}
 
 Json einsum_json(const Einsum& einsum) {
   Json ranks = Json::object();

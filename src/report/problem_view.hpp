@@ -10,9 +10,6 @@
 
 namespace einflow {
 
-/// The problem part of a spec that says this einsum: paste it into a file.
-std::string spec_fragment(const Einsum& einsum);
-
 /// The einsum with its ranks, types and operations.
 Json einsum_json(const Einsum& einsum);
 

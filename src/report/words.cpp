@@ -2,38 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <cctype>
-
 namespace einflow {
-
-namespace {
-
-bool names_weights(const std::string& name) {
-  static constexpr std::array<std::string_view, 9> kNames = {"w",       "f",      "weight",  "weights", "filter",
-                                                             "filters", "kernel", "kernels", "wt"};
-  std::string lower;
-  for (const char c : name) lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return std::find(kNames.begin(), kNames.end(), lower) != kNames.end();
-}
-
-}  // namespace
-
-std::optional<int> weights_of(const Einsum& einsum) {
-  if (einsum.output() != 2) return std::nullopt;
-  const bool first = names_weights(einsum.tensors[0].name);
-  const bool second = names_weights(einsum.tensors[1].name);
-  if (first == second) return std::nullopt;
-  return first ? 0 : 1;
-}
-
-std::string stationary_name(const Einsum& einsum, int tensor) {
-  if (einsum.is_output(tensor)) return "output stationary";
-  const std::optional<int> weights = weights_of(einsum);
-  if (!weights) return "stationary " + einsum.tensors[static_cast<std::size_t>(tensor)].name;
-  return *weights == tensor ? "weight stationary" : "input stationary";
-}
 
 std::string sharding_words(const Einsum& einsum, const Loop& loop) {
   const std::string& rank = einsum.ranks[static_cast<std::size_t>(loop.rank)].name;

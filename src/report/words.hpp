@@ -1,20 +1,11 @@
-// The names that each community gives to who stays and who is split.
+// The names that each community gives to who is split and who is copied; those of who stays are in mapping/.
 #pragma once
 
-#include <optional>
 #include <string>
 
-#include "mapping/mapping.hpp"
+#include "mapping/stationarity.hpp"
 
 namespace einflow {
-
-/// The input that holds the weights, where its name says so ("W", "F", "weight", "filter" ...) and no other
-/// input's does; problems with two inputs only.
-std::optional<int> weights_of(const Einsum& einsum);
-
-/// "output stationary", "weight stationary", "input stationary", or "stationary A" where the name of A does
-/// not say which it is.
-std::string stationary_name(const Einsum& einsum, int tensor);
 
 /// What a spatial loop is called where tensors are sharded over processors: "column parallel ...", "row
 /// parallel ...", "data parallel ...". Depends only on which tensors the loop's rank indexes.

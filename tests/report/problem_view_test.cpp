@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "notation/spec_reader.hpp"
+#include "notation/spec_writer.hpp"
 #include "report/mapping_skeleton.hpp"
 #include "support/builders.hpp"
 #include "support/worked_example.hpp"
@@ -24,7 +25,7 @@ TEST(SpecFragment, ReadsBackToTheSameProblem) {
   for (const char* path : {"resnet50/conv1", "resnet50/layer1.0.conv2", "llama3-8b-prefill/scores"}) {
     const Result<ChosenProblem> chosen = choose_problem(path, kLibrary);
     ASSERT_TRUE(chosen) << path;
-    const Einsum again = read_back(spec_fragment(chosen->einsum));
+    const Einsum again = read_back(problem_text(chosen->einsum));
     EXPECT_EQ(to_text(again), to_text(chosen->einsum));
     // Ranks come in the order of first use, not in the constructor's.
     ASSERT_EQ(again.ranks.size(), chosen->einsum.ranks.size());
