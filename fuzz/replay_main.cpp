@@ -14,6 +14,7 @@ int main(int argc, char** argv) {
   int replayed = 0;
   for (int i = 1; i < argc; ++i) {
     for (const auto& entry : std::filesystem::directory_iterator(argv[i])) {
+      if (!entry.is_regular_file()) continue;
       std::ifstream file(entry.path(), std::ios::binary);
       const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
       std::fprintf(stderr, "%s\n", entry.path().c_str());  // before it runs: the last one named is the culprit

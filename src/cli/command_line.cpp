@@ -21,6 +21,9 @@ const char* const kFooter =
     "  einflow analyze matmul.yaml --derive    each number with its formula\n"
     "  einflow explain matmul.yaml             who stays and who moves at each level\n"
     "  einflow simulate matmul.yaml            execute it and compare\n"
+    "  einflow bound matmul.yaml               least traffic for every buffer size\n"
+    "  einflow translate matmul.yaml --to loops\n"
+    "                                          the same in another notation\n"
     "  einflow machines h100-sxm               one machine of the library\n"
     "  einflow problems resnet50/conv1         one layer, to paste into a spec\n"
     "Exit status: 0 done, 1 a check failed, 2 bad input, 3 internal error.";
@@ -33,7 +36,7 @@ bool is_unknown_command(const std::string& word, const std::vector<Command>& com
     if (word == command.name) return false;
     names.emplace_back(command.name);
   }
-  for (const char* planned : {"map", "bound", "shard", "clarify", "translate", "report", "terms"}) {
+  for (const char* planned : {"map", "shard", "clarify", "report", "terms"}) {
     if (word != planned) continue;
     print_errors({{{}, fmt::format("the command '{}' is not there yet", word), "`einflow --help` lists what is", {}}},
                  {"einflow", {}});
@@ -60,6 +63,10 @@ void CommandArguments::positional(const char* name, std::string& value, const ch
   app_.add_option(name, value, help)->type_name("");
 }
 
+void CommandArguments::positionals(const char* name, std::vector<std::string>& values, const char* help) {
+  app_.add_option(name, values, help)->type_name("");
+}
+
 void CommandArguments::flag(const char* names, bool& value, const char* help) { app_.add_flag(names, value, help); }
 
 void CommandArguments::text(const char* names, std::string& value, const char* type, const char* help) {
@@ -73,6 +80,10 @@ void CommandArguments::number(const char* names, std::uint64_t& value, const cha
 void CommandArguments::folders(const char* names, std::vector<std::string>& values, const char* type,
                                const char* help) {
   app_.add_option(names, values, help)->check(CLI::ExistingDirectory)->type_name(type)->allow_extra_args(false);
+}
+
+void CommandArguments::texts(const char* names, std::vector<std::string>& values, const char* type, const char* help) {
+  app_.add_option(names, values, help)->type_name(type)->allow_extra_args(false);
 }
 
 void CommandArguments::comma_separated(const char* names, std::vector<std::string>& values, const char* type,

@@ -18,11 +18,15 @@ class CommandArguments {
  public:
   explicit CommandArguments(CLI::App& app) : app_(app) {}
   void positional(const char* name, std::string& value, const char* help);
+  /// Any number of values.
+  void positionals(const char* name, std::vector<std::string>& values, const char* help);
   void flag(const char* names, bool& value, const char* help);
   void text(const char* names, std::string& value, const char* type, const char* help);
   void number(const char* names, std::uint64_t& value, const char* type, const char* help);
   /// Repeatable.
   void folders(const char* names, std::vector<std::string>& values, const char* type, const char* help);
+  /// Repeatable; what a value holds is its own affair.
+  void texts(const char* names, std::vector<std::string>& values, const char* type, const char* help);
   /// Repeatable, and several values in one text, separated by commas.
   void comma_separated(const char* names, std::vector<std::string>& values, const char* type, const char* help);
 

@@ -8,6 +8,8 @@ namespace einflow {
 Command analyze_command();
 Command explain_command();
 Command simulate_command();
+Command bound_command();
+Command translate_command();
 Command machines_command();
 Command problems_command();
 

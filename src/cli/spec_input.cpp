@@ -2,12 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-
+#include "cli/document_input.hpp"
 #include "cli/library_folders.hpp"
 #include "cli/terminal.hpp"
+#include "notation/python/python.hpp"
 #include "report/json.hpp"
 #include "report/mapping_skeleton.hpp"
 
@@ -15,31 +13,7 @@ namespace einflow {
 
 namespace {
 
-/// A spec is written by people; larger than this it is a mistake.
-constexpr std::size_t kLargestText = std::size_t{16} << 20;
-
 const char* const kCommandLine = "<command line>";
-
-Result<SourceText> read_text(const std::string& path) {
-  const bool standard_input = path == "-";
-  std::FILE* file = standard_input ? stdin : std::fopen(path.c_str(), "rb");
-  if (file == nullptr) {
-    return fail(fmt::format("cannot open '{}': {}", path, std::strerror(errno)),
-                "give a file, - for standard input, or an einsum such as \"Y[m,n] += X[m,k] * W[k,n]\"");
-  }
-  SourceText source{standard_input ? "<stdin>" : path, {}};
-  char block[65536];
-  std::size_t got = 0;
-  while ((got = std::fread(block, 1, sizeof block, file)) > 0 && source.text.size() <= kLargestText) {
-    source.text.append(block, got);
-  }
-  const bool failed = std::ferror(file) != 0;
-  const int reason = errno;
-  if (!standard_input) std::fclose(file);
-  if (failed) return fail(fmt::format("cannot read '{}': {}", path, std::strerror(reason)));
-  if (source.text.size() > kLargestText) return fail(fmt::format("'{}' is larger than 16 MiB: not a spec", path));
-  return source;
-}
 
 bool is_einsum(const std::string& text) {
   return text.find('[') != std::string::npos && text.find('=') != std::string::npos;
@@ -74,7 +48,7 @@ Result<SourceText> short_form(const SpecArguments& arguments) {
     if (!ranks) return tl::unexpected(ranks.error());
     const Result<std::string> types = map_entries(arguments.types, "--types", "for example: --types X=bf16,Y=fp32");
     if (!types) return tl::unexpected(types.error());
-    source.text = "problem:\n  einsum: " + json_quoted(arguments.spec) + "\n  ranks: {" + *ranks + "}\n";
+    source.text = "problem:\n  einsum: " + json_quoted(arguments.texts.front()) + "\n  ranks: {" + *ranks + "}\n";
     if (!types->empty()) source.text += "  types: {" + *types + "}\n";
   }
   if (arguments.machine.empty()) {
@@ -84,24 +58,55 @@ Result<SourceText> short_form(const SpecArguments& arguments) {
   return source;
 }
 
-Result<SourceText> spec_text(const SpecArguments& arguments) {
-  if (!arguments.problem.empty() && !arguments.spec.empty()) {
-    return fail("a spec and --problem are given; one of them says what is computed");
+std::optional<LoadedSpec> load_short_form(const SpecArguments& arguments) {
+  if (!arguments.problem.empty() && !arguments.texts.empty()) {
+    print_errors({{{}, "a spec and --problem are given; one of them says what is computed", {}, {}}},
+                 {kCommandLine, {}});
+    return std::nullopt;
   }
-  if (!arguments.problem.empty() || is_einsum(arguments.spec)) return short_form(arguments);
-  if (arguments.spec.empty()) {
-    return fail("nothing to work on", "give a spec file, - for standard input, an einsum, or --problem NAME");
+  const Result<SourceText> source = short_form(arguments);
+  if (!source) {
+    print_errors(source.error(), {kCommandLine, {}});
+    return std::nullopt;
   }
-  if (!arguments.machine.empty() || !arguments.ranks.empty() || !arguments.types.empty()) {
-    return fail("-r, --types and --on go with an einsum or --problem",
-                "in a spec file, write these parts into the file");
+  Result<ReadSpec> read = read_spec(*source, library_of(arguments.library), MappingPart::optional);
+  if (!read) {
+    print_errors(read.error(), *source);
+    return std::nullopt;
   }
-  return read_text(arguments.spec);
+  return LoadedSpec{std::move(*read), *source};
+}
+
+/// The layer of a document that the arguments choose, and the part of it; nullptr after a message.
+const DocumentLayer* chosen_layer(const LoadedDocument& loaded, const SpecArguments& arguments, std::string& part) {
+  auto [name, named_part] = layer_and_part(loaded.document, arguments.layer);
+  const auto layer = choose_layer(loaded.document, name);
+  if (!layer) print_errors(layer.error(), {loaded.sources.front().name, {}});
+  part = named_part;
+  return layer ? *layer : nullptr;
+}
+
+/// One layer of a document as a spec.
+std::optional<LoadedSpec> load_layer(const SpecArguments& arguments) {
+  const std::optional<LoadedDocument> loaded = load_document(arguments);
+  if (!loaded) return std::nullopt;
+  const Document& document = loaded->document;
+  std::string part;
+  const DocumentLayer* layer = chosen_layer(*loaded, arguments, part);
+  if (layer == nullptr) return std::nullopt;
+  auto spec = spec_of(*layer, part);
+  if (!spec) {
+    print_errors(spec.error(), {loaded->sources.front().name, {}});
+    return std::nullopt;
+  }
+  LoadedSpec chosen{{std::move(*spec), document.conventions}, loaded->sources.front()};
+  for (const std::string& text : document.left_out) chosen.read.conventions.push_back("not taken over: " + text);
+  return chosen;
 }
 
 /// The mapping file's nest in place of a mapping in the spec.
 bool read_mapping_file(const SpecArguments& arguments, LoadedSpec& loaded) {
-  const Result<SourceText> text = read_text(arguments.mapping_file);
+  const Result<SourceText> text = read_file(arguments.mapping_file);
   if (!text) {
     print_errors(text.error(), {kCommandLine, {}});
     return false;
@@ -114,36 +119,6 @@ bool read_mapping_file(const SpecArguments& arguments, LoadedSpec& loaded) {
   loaded.read.spec.mapping = std::move(*mapping);
   loaded.source = *text;
   return true;
-}
-
-/// --types in place of the types that a library problem has.
-Result<std::string> override_types(const std::vector<std::string>& pairs, Einsum& einsum) {
-  std::string said;
-  for (const std::string& pair : pairs) {
-    const std::size_t equals = pair.find('=');
-    if (equals == std::string::npos) {
-      return fail(fmt::format("--types: found '{}', expected TENSOR=TYPE", pair), "for example: --types I=int8,F=int8");
-    }
-    const std::string name = pair.substr(0, equals);
-    const int tensor = einsum.tensor_named(name);
-    if (tensor < 0) {
-      std::string tensors;
-      for (const Tensor& t : einsum.tensors) tensors += (tensors.empty() ? "" : ", ") + t.name;
-      return fail(fmt::format("--types: the problem has no tensor '{}'", name), "tensors: " + tensors);
-    }
-    const auto type = find_element_type(pair.substr(equals + 1));
-    if (!type) {
-      std::vector<std::string> types;
-      for (const ElementType& known : element_types()) types.push_back(known.name);
-      const std::string nearest = nearest_name(pair.substr(equals + 1), types);
-      return fail(
-          fmt::format("--types: unknown element type '{}'", pair.substr(equals + 1)),
-          nearest.empty() ? "for example bf16, fp32, int8, or 12-bit" : fmt::format("did you mean '{}'?", nearest));
-    }
-    einsum.tensors[static_cast<std::size_t>(tensor)].type = *type;
-    said += fmt::format("{}{} {}", said.empty() ? "" : ", ", name, type->name);
-  }
-  return said;
 }
 
 void report_missing_mapping(const LoadedSpec& loaded, bool in_file) {
@@ -161,30 +136,28 @@ void report_missing_mapping(const LoadedSpec& loaded, bool in_file) {
 
 }  // namespace
 
+bool is_short_form(const SpecArguments& arguments) {
+  if (!arguments.problem.empty()) return true;
+  const bool own = arguments.from.empty() || arguments.from == "einflow";
+  // "F.conv2d(bf16[1, 3, 8, 8], ..., stride=2)" has brackets and '=' too, but is a call.
+  return own && arguments.texts.size() == 1 && is_einsum(arguments.texts.front()) &&
+         !is_python({"", arguments.texts.front()});
+}
+
 void add_spec_arguments(CommandArguments& command, SpecArguments& arguments) {
-  command.positional("SPEC", arguments.spec, "Spec file, - for standard input, or an einsum");
-  command.comma_separated("-r,--ranks", arguments.ranks, "RANK=SIZE,...", "Rank sizes of an einsum: m=4096,n=4096");
-  command.comma_separated("--types", arguments.types, "TENSOR=TYPE,...", "Element types: X=bf16,Y=fp32");
+  add_document_arguments(command, arguments);
   command.text("--problem", arguments.problem, "NAME", "Problem of the library: resnet50/conv1");
-  command.text("--on", arguments.machine, "NAME", "Machine of the library");
   command.text("--mapping", arguments.mapping_file, "FILE", "File of nest lines, outermost first");
-  command.folders("--library", arguments.library, "DIR", "Folder with machines/ and problems/, searched first");
 }
 
 std::optional<LoadedSpec> load_spec(const SpecArguments& arguments) {
-  const Result<SourceText> source = spec_text(arguments);
-  if (!source) {
-    print_errors(source.error(), {kCommandLine, {}});
-    return std::nullopt;
-  }
-  Result<ReadSpec> read = read_spec(*source, library_of(arguments.library), MappingPart::optional);
-  if (!read) {
-    print_errors(read.error(), *source);
-    return std::nullopt;
-  }
-  LoadedSpec loaded{std::move(*read), *source};
-  if (!arguments.problem.empty() && !arguments.types.empty()) {
-    const Result<std::string> said = override_types(arguments.types, loaded.read.spec.einsum);
+  const bool is_short = is_short_form(arguments);
+  std::optional<LoadedSpec> read = is_short ? load_short_form(arguments) : load_layer(arguments);
+  if (!read) return std::nullopt;
+  LoadedSpec loaded = std::move(*read);
+  const SourceText source = loaded.source;
+  if (is_short && !arguments.problem.empty() && !arguments.types.empty()) {
+    const Result<std::string> said = override_types(arguments.types, {&loaded.read.spec.einsum});
     if (!said) {
       print_errors(said.error(), {kCommandLine, {}});
       return std::nullopt;
@@ -194,15 +167,44 @@ std::optional<LoadedSpec> load_spec(const SpecArguments& arguments) {
   const bool has_mapping = !loaded.read.spec.mapping.holds.empty();
   if (!arguments.mapping_file.empty()) {
     if (has_mapping) {
-      print_errors({{{}, "the spec has a mapping and --mapping gives another", "leave one of them out", {}}}, *source);
+      print_errors({{{}, "the spec has a mapping and --mapping gives another", "leave one of them out", {}}}, source);
       return std::nullopt;
     }
     if (!read_mapping_file(arguments, loaded)) return std::nullopt;
   } else if (!has_mapping) {
-    report_missing_mapping(loaded, source->name != kCommandLine);
+    report_missing_mapping(loaded, source.name != kCommandLine);
     return std::nullopt;
   }
   return loaded;
+}
+
+std::optional<LoadedProblem> load_problem(const SpecArguments& arguments) {
+  if (is_short_form(arguments)) {
+    SpecArguments with_machine = arguments;
+    // A spec has a machine; where none is asked about, any of the library will do.
+    if (arguments.machine.empty()) with_machine.machine = "toy";
+    std::optional<LoadedSpec> read = load_short_form(with_machine);
+    if (!read) return std::nullopt;
+    LoadedProblem problem{std::move(read->read.spec.einsum), {}, {}, std::move(read->source)};
+    if (!arguments.machine.empty()) problem.machine = std::move(read->read.spec.machine);
+    for (std::string& text : read->read.conventions) {
+      if (text.starts_with("types: ")) problem.conventions.push_back(std::move(text));
+    }
+    return problem;
+  }
+  const std::optional<LoadedDocument> loaded = load_document(arguments);
+  if (!loaded) return std::nullopt;
+  std::string part;
+  const DocumentLayer* layer = chosen_layer(*loaded, arguments, part);
+  if (layer == nullptr) return std::nullopt;
+  DocumentLayer problem = *layer;
+  if (!problem.machine) problem.machine = Machine{};  // spec_of asks for one
+  auto spec = spec_of(problem, part);
+  if (!spec) {
+    print_errors(spec.error(), {loaded->sources.front().name, {}});
+    return std::nullopt;
+  }
+  return LoadedProblem{std::move(spec->einsum), layer->machine, {}, loaded->sources.front()};
 }
 
 }  // namespace einflow

@@ -1,28 +1,25 @@
-// A spec from the command line: a file, standard input, or the short form without a file.
+// A spec from the command line: files in any form, standard input, or the short form without a file.
 #pragma once
 
 #include <optional>
 #include <string>
-#include <vector>
 
-#include "cli/command_line.hpp"
+#include "cli/document_input.hpp"
 #include "notation/spec_reader.hpp"
 
 namespace einflow {
 
-/// What the user gave. `spec` is a file, "-" or an einsum.
-struct SpecArguments {
-  std::string spec;
+/// What the user gave. `texts` may also be one einsum, or empty where `problem` says what is computed.
+struct SpecArguments : DocumentArguments {
   std::string problem;  ///< library problem, "resnet50/conv1"
-  std::string machine;  ///< library machine
   std::string mapping_file;
-  std::vector<std::string> ranks;    ///< "m=4096"
-  std::vector<std::string> types;    ///< "X=bf16"
-  std::vector<std::string> library;  ///< folders
 };
 
 /// Declares the arguments of a command that takes a spec.
 void add_spec_arguments(CommandArguments& command, SpecArguments& arguments);
+
+/// Whether the arguments are the short form: a library problem or an einsum, no file.
+bool is_short_form(const SpecArguments& arguments);
 
 /// A spec read, with the text that messages about it point into.
 struct LoadedSpec {
@@ -32,5 +29,16 @@ struct LoadedSpec {
 
 /// Reads the spec. Where it fails, the errors have been printed.
 std::optional<LoadedSpec> load_spec(const SpecArguments& arguments);
+
+/// A problem, and a machine where one is given.
+struct LoadedProblem {
+  Einsum einsum;
+  std::optional<Machine> machine;
+  std::vector<std::string> conventions;
+  SourceText source;
+};
+
+/// Reads the problem only: no machine is needed, and a mapping is not looked at.
+std::optional<LoadedProblem> load_problem(const SpecArguments& arguments);
 
 }  // namespace einflow

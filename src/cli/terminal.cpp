@@ -47,6 +47,10 @@ void print_message(const std::string& text) {
 
 void print_errors(const Diagnostics& errors, const SourceText& source) { print_message(render(errors, source)); }
 
+void print_errors_in(const Diagnostics& errors, const std::vector<SourceText>& sources) {
+  print_message(render_in(errors, sources));
+}
+
 std::function<void(Count, Count)> progress_bar() {
   if (isatty(STDERR_FILENO) != 1) return {};
   return [last = -1](Count done, Count total) mutable {

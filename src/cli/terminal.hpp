@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "base/diagnostic.hpp"
 #include "report/layout.hpp"
@@ -20,6 +21,7 @@ bool all_printed();
 /// Writes to standard error.
 void print_message(const std::string& text);
 void print_errors(const Diagnostics& errors, const SourceText& source);
+void print_errors_in(const Diagnostics& errors, const std::vector<SourceText>& sources);
 
 /// A bar on standard error where that is a terminal, else a function that does nothing.
 std::function<void(Count done, Count total)> progress_bar();

@@ -1,0 +1,8 @@
+num_pes: 4
+Network net {
+  Layer L1 {
+    Type: GEMM// product
+    Dimensions {M: 4, N: 4, K: 4}
+    Dataflow { SpatialMap(1,1) M; }
+  }
+}

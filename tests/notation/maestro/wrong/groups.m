@@ -1,0 +1,20 @@
+num_pes: 4
+
+Network net {
+  Layer L1 {
+    Type: DSCONV
+    Dimensions { K: 4, C: 4, R: 3, S: 3, Y: 8, X: 8 }
+    Dataflow {
+      SpatialMap(1,1) C;
+    }
+  }
+}
+Network net {
+  Layer L1 {
+    Type: CONV
+    Dimensions { G: 2, K: 4, C: 4, R: 3, S: 3, Y: 8, X: 8 }
+    Dataflow {
+      SpatialMap(1,1) K;
+    }
+  }
+}

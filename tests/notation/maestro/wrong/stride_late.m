@@ -1,0 +1,9 @@
+num_pes: 4
+Network net {
+  Layer L1 {
+    Type: CONV
+    Dimensions { K: 4, C: 4, R: 3, S: 3, Y: 8, X: 8 }
+    Stride { Y: 2, X: 2 }
+    Dataflow { SpatialMap(1,1) K; }
+  }
+}

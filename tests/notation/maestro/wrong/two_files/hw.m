@@ -1,0 +1,2 @@
+num_pes: 64
+noc_bandwidth: 16

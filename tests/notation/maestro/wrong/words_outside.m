@@ -1,0 +1,5 @@
+Accelerator {
+  PE { NumPEs: 4 }
+}
+Network net {
+}
