@@ -73,7 +73,8 @@ int run(const Arguments& arguments) {
   if (!report.space.shared_tile && has_window(report.einsum)) {
     report.space.shared_tile = true;
     report.conventions.push_back(
-        "a window slides or an axis is padded: only the shared tile is searched there, as with --shared-tile");
+        "a window slides or an axis is padded: only the shared tile is searched there; tensors held at places of their "
+        "own may move less");
   }
   if (report.einsum.executed.share < Ratio(Count(1))) {
     report.conventions.push_back("movement is that of the whole iteration space, also where only a share is executed");

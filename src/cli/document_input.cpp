@@ -200,6 +200,11 @@ std::pair<std::string, std::string> layer_and_part(const Document& document, con
     if (layer.name == path) return {path, {}};
   }
   const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos && document.layers.size() == 1) {  // the part of the only layer
+    for (const Einsum& einsum : document.layers.front().cascade.einsums) {
+      if (einsum.name == path) return {document.layers.front().name, path};
+    }
+  }
   if (slash == std::string::npos) return {path, {}};
   return {path.substr(0, slash), path.substr(slash + 1)};
 }

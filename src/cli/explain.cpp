@@ -19,6 +19,7 @@ struct Arguments {
 int run(const Arguments& arguments) {
   const std::optional<LoadedSpec> loaded = load_spec(arguments.spec);
   if (!loaded) return kBadInput;
+  tell_conventions(*loaded);
   const Spec& spec = loaded->read.spec;
   print(arguments.json ? explanation_json(spec).str() : explanation_text(spec, output_style()));
   return kDone;

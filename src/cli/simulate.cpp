@@ -26,6 +26,7 @@ struct Arguments {
 int run(const Arguments& arguments) {
   std::optional<LoadedSpec> loaded = load_spec(arguments.spec);
   if (!loaded) return kBadInput;
+  tell_conventions(*loaded);
   const Spec& spec = loaded->read.spec;
   const Result<Counts> analysis = count_movement(spec);
   if (!analysis) {

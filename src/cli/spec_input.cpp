@@ -59,6 +59,10 @@ Result<SourceText> short_form(const SpecArguments& arguments) {
 }
 
 std::optional<LoadedSpec> load_short_form(const SpecArguments& arguments) {
+  if (!arguments.settings.empty()) {
+    print_errors({{{}, "--set is for other notations: an einsum leaves nothing open", {}, {}}}, {kCommandLine, {}});
+    return std::nullopt;
+  }
   if (!arguments.problem.empty() && !arguments.texts.empty()) {
     print_errors({{{}, "a spec and --problem are given; one of them says what is computed", {}, {}}},
                  {kCommandLine, {}});
@@ -74,7 +78,7 @@ std::optional<LoadedSpec> load_short_form(const SpecArguments& arguments) {
     print_errors(read.error(), *source);
     return std::nullopt;
   }
-  return LoadedSpec{std::move(*read), *source};
+  return LoadedSpec{std::move(*read), *source, false};
 }
 
 /// The layer of a document that the arguments choose, and the part of it; nullptr after a message.
@@ -99,7 +103,8 @@ std::optional<LoadedSpec> load_layer(const SpecArguments& arguments) {
     print_errors(spec.error(), {loaded->sources.front().name, {}});
     return std::nullopt;
   }
-  LoadedSpec chosen{{std::move(*spec), document.conventions}, loaded->sources.front()};
+  const bool foreign = loaded->form->name != "einflow";
+  LoadedSpec chosen{{std::move(*spec), document.conventions}, loaded->sources.front(), foreign};
   for (const std::string& text : document.left_out) chosen.read.conventions.push_back("not taken over: " + text);
   return chosen;
 }
@@ -125,16 +130,23 @@ void report_missing_mapping(const LoadedSpec& loaded, bool in_file) {
   const Spec& spec = loaded.read.spec;
   print_errors({{{},
                  "the mapping is missing: searching for the best one is not there yet",
-                 in_file ? "add the part `mapping: |` to the spec, or give --mapping FILE" : "give --mapping FILE",
+                 in_file ? "add the part `mapping: |` to the spec, or give --mapping FILE"
+                         : "give --mapping FILE, a file of nest lines",
                  {}}},
                loaded.source);
   print_message(
-      "A nest for this problem on this machine to start from, outermost first; put a size for\n"
-      "each TILE, drop the tensors that a level does not hold and the loops you do not need:\n");
+      "A nest for this problem on this machine to start from, outermost first; put a\n"
+      "size for each TILE, drop the tensors that a level does not hold and the loops\n"
+      "you do not need:\n");
   print_message(mapping_skeleton(spec.einsum, spec.machine));
 }
 
 }  // namespace
+
+void tell_conventions(const LoadedSpec& loaded) {
+  if (!loaded.foreign) return;
+  for (const std::string& text : loaded.read.conventions) print_message("note: " + text);
+}
 
 bool is_short_form(const SpecArguments& arguments) {
   if (!arguments.problem.empty()) return true;
@@ -172,7 +184,7 @@ std::optional<LoadedSpec> load_spec(const SpecArguments& arguments) {
     }
     if (!read_mapping_file(arguments, loaded)) return std::nullopt;
   } else if (!has_mapping) {
-    report_missing_mapping(loaded, source.name != kCommandLine);
+    report_missing_mapping(loaded, source.name != kCommandLine && !loaded.foreign);
     return std::nullopt;
   }
   return loaded;
@@ -204,7 +216,11 @@ std::optional<LoadedProblem> load_problem(const SpecArguments& arguments) {
     print_errors(spec.error(), {loaded->sources.front().name, {}});
     return std::nullopt;
   }
-  return LoadedProblem{std::move(spec->einsum), layer->machine, {}, loaded->sources.front()};
+  LoadedProblem chosen{std::move(spec->einsum), layer->machine, {}, loaded->sources.front()};
+  if (loaded->form->name == "einflow") return chosen;
+  chosen.conventions = loaded->document.conventions;
+  for (const std::string& text : loaded->document.left_out) chosen.conventions.push_back("not taken over: " + text);
+  return chosen;
 }
 
 }  // namespace einflow

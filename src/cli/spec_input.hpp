@@ -25,7 +25,11 @@ bool is_short_form(const SpecArguments& arguments);
 struct LoadedSpec {
   ReadSpec read;
   SourceText source;
+  bool foreign = false;  ///< from another notation: what was assumed of it is told by every command
 };
+
+/// Tells what was assumed of a text in another notation, for commands whose answer does not list it.
+void tell_conventions(const LoadedSpec& loaded);
 
 /// Reads the spec. Where it fails, the errors have been printed.
 std::optional<LoadedSpec> load_spec(const SpecArguments& arguments);

@@ -62,6 +62,17 @@ Document without_silence(Document document) {
 /// The document to write: what the texts say, or the spec that the arguments of `analyze` describe.
 std::optional<Document> document_to_write(const SpecArguments& arguments) {
   if (!arguments.mapping_file.empty() || !arguments.problem.empty() || is_short_form(arguments)) {
+    if (arguments.mapping_file.empty()) {  // the problem is enough for many notations
+      std::optional<LoadedProblem> problem = load_problem(arguments);
+      if (!problem) return std::nullopt;
+      DocumentLayer layer;
+      layer.name = layer.cascade.name = problem->einsum.name;
+      layer.cascade.einsums.push_back(std::move(problem->einsum));
+      layer.machine = std::move(problem->machine);
+      Document document;
+      document.layers.push_back(std::move(layer));
+      return document;
+    }
     const std::optional<LoadedSpec> loaded = load_spec(arguments);
     if (!loaded) return std::nullopt;
     return without_silence(document_of(loaded->read));
@@ -71,12 +82,27 @@ std::optional<Document> document_to_write(const SpecArguments& arguments) {
   Document document = std::move(loaded->document);
   if (loaded->form->name == "einflow") document = without_silence(std::move(document));
   if (!arguments.layer.empty()) {
-    const auto layer = choose_layer(document, arguments.layer);
+    const auto [name, part] = layer_and_part(document, arguments.layer);
+    const auto layer = choose_layer(document, name);
     if (!layer) {
-      print_errors(layer.error(), *loaded->sources.data());
+      print_errors(layer.error(), {loaded->sources.front().name, {}});
       return std::nullopt;
     }
-    document.layers = {DocumentLayer(**layer)};
+    DocumentLayer chosen = **layer;
+    if (!part.empty()) {
+      std::vector<std::string> parts;
+      for (const Einsum& einsum : chosen.cascade.einsums) parts.push_back(einsum.name);
+      std::erase_if(chosen.cascade.einsums, [&wanted = part](const Einsum& einsum) { return einsum.name != wanted; });
+      if (chosen.cascade.einsums.empty()) {
+        print_errors(
+            {{{}, fmt::format("the layer has no part {}", in_quotes(part)), name_hint(part, parts, "parts"), {}}},
+            {loaded->sources.front().name, {}});
+        return std::nullopt;
+      }
+      chosen.name = part;
+      chosen.parameters.reset();  // of the whole layer
+    }
+    document.layers = {std::move(chosen)};
   }
   return document;
 }
@@ -103,6 +129,10 @@ int write_file(const std::string& path, const std::string& text, bool force) {
 
 int run(const Arguments& arguments) {
   if (arguments.list) return list_forms(arguments.json);
+  if (arguments.json) return fail_with({{{}, "--json goes with --list", "a translation is printed as it is", {}}});
+  if (arguments.force && arguments.output.empty()) {
+    return fail_with({{{}, "--force replaces the file of -o, and there is none", "-o FILE", {}}});
+  }
   if (arguments.to.empty()) {
     return fail_with({{{}, "--to is missing: the notation to write", "`einflow translate --list` lists them", {}}});
   }
@@ -123,7 +153,8 @@ int run(const Arguments& arguments) {
                               operation.because));
   }
   for (const std::string& text : writing->left_out) print_message("not written: " + text);
-  if (!arguments.output.empty()) return write_file(arguments.output, writing->text, arguments.force);
+  if (!arguments.output.empty() && arguments.output != "-")
+    return write_file(arguments.output, writing->text, arguments.force);
   print(writing->text);
   return kDone;
 }
@@ -132,7 +163,8 @@ std::function<int()> declare(CommandArguments& command) {
   auto arguments = std::make_shared<Arguments>();
   add_spec_arguments(command, arguments->spec);
   command.text("--to", arguments->to, "FORM", "Notation to write");
-  command.text("-o,--output", arguments->output, "FILE", "Write to a file that is not there yet");
+  command.text("-o,--output", arguments->output, "FILE",
+               "Write to a file that is not there yet; - for standard output");
   command.flag("--force", arguments->force, "Replace the file");
   command.flag("--list", arguments->list, "The notations that are read and written");
   command.flag("--json", arguments->json, "With --list: one JSON document");

@@ -30,9 +30,8 @@ Result<Spec> spec_of(const DocumentLayer& layer, const std::string& part) {
   }
   if (chosen == nullptr) {
     if (part.empty()) {
-      return fail(
-          fmt::format("the layer {} has {} einsums; one of them is analysed", in_quotes(layer.name), einsums.size()),
-          fmt::format("--layer {}/PART, parts: {}", layer.name, comma_list(names)));
+      return fail(fmt::format("the layer {} has {} einsums; choose one", in_quotes(layer.name), einsums.size()),
+                  fmt::format("--layer {}/PART, parts: {}", layer.name, comma_list(names)));
     }
     return fail(fmt::format("the layer {} has no part {}", in_quotes(layer.name), in_quotes(part)),
                 name_hint(part, names, "parts"));
@@ -54,8 +53,12 @@ Result<const DocumentLayer*> choose_layer(const Document& document, const std::s
     if (layer.name == name && !name.empty()) return &layer;
     names.push_back(layer.name);
   }
+  if (document.layers.size() == 1 && names.front().empty()) {
+    return fail(fmt::format("there is no layer {}: the text has one, without a name", in_quotes(name)),
+                "leave --layer out");
+  }
   if (name.empty()) {
-    return fail(fmt::format("the text has {} layers; one of them is analysed", names.size()),
+    return fail(fmt::format("the text has {} layers; choose one", names.size()),
                 "--layer NAME, names: " + comma_list(names));
   }
   return fail(fmt::format("there is no layer {}", in_quotes(name)), name_hint(name, names, "layers"));

@@ -4,6 +4,7 @@
 
 #include "base/message.hpp"
 #include "notation/huggingface/huggingface.hpp"
+#include "notation/library.hpp"
 #include "notation/loops/loops.hpp"
 #include "notation/maestro/maestro.hpp"
 #include "notation/onnx/onnx.hpp"
@@ -20,9 +21,40 @@ namespace {
 
 Result<Document> read_own(const std::vector<SourceText>& sources, const ReadOptions& options) {
   if (sources.size() != 1) return fail("einflow's own spec is one file");
+  if (!options.settings.empty()) {
+    return fail(fmt::format("--set {}: a spec of einflow leaves nothing open", options.settings.begin()->first));
+  }
   const auto read = read_spec(sources.front(), options.library, MappingPart::optional);
   if (!read) return tl::unexpected(read.error());
   return document_of(*read);
+}
+
+/// Whether the text has a problem file's list of layers at its outer level.
+bool is_problem_file(const SourceText& source) {
+  const auto has_key = [&](std::string_view key) {
+    return source.text.starts_with(key) || source.text.find("\n" + std::string(key)) != std::string::npos;
+  };
+  return has_key("layers:") && !has_key("resource:") && !has_key("problem:") && !has_key("machine:");
+}
+
+Result<Document> read_problem_file(const std::vector<SourceText>& sources, const ReadOptions& options) {
+  if (sources.size() != 1) return fail("a problem file is one file");
+  if (!options.settings.empty() || !options.ranks.empty()) {
+    return fail("--set and -r are not for problem files: they have their own sizes");
+  }
+  auto file = read_problem_text(sources.front());
+  if (!file) return tl::unexpected(file.error());
+  Document document;
+  document.name = file->name;
+  document.conventions = file->notes;
+  for (Layer& layer : file->layers) {
+    DocumentLayer entry;
+    entry.name = layer.name;
+    entry.repeat = layer.repeat;
+    entry.cascade = std::move(layer.cascade);
+    document.layers.push_back(std::move(entry));
+  }
+  return document;
 }
 
 std::vector<std::string> form_names() {
@@ -36,7 +68,8 @@ std::vector<std::string> form_names() {
 const std::vector<Form>& forms() {
   static const std::vector<Form> all{
       {"einflow", "einflow's own spec", ".yaml", nullptr, read_own, write_spec},
-      {"problem", "a problem file of einflow's library", ".yaml", nullptr, nullptr, write_problem_file},
+      {"problem", "a problem file of einflow's library", ".yaml", is_problem_file, read_problem_file,
+       write_problem_file},
       {"timeloop", "Timeloop: v0.3 and v0.4 read, v0.4 written", ".yaml", is_timeloop, read_timeloop, write_timeloop},
       {"timeloop-v0.3", "Timeloop, written as v0.3", ".yaml", nullptr, read_timeloop, write_timeloop_v03},
       {"maestro", "MAESTRO's data-centric directives", ".m", is_maestro, read_maestro, write_maestro},

@@ -251,7 +251,7 @@ Result<Writing> write_problem_file(const Document& document) {
     writing.text += "notes:\n";
     for (const std::string& note : document.conventions) writing.text += "  - " + json_quoted(note) + "\n";
   }
-  writing.text += "layers:\n";
+  writing.text += document.layers.empty() ? "layers: []  # nothing that einflow counts\n" : "layers:\n";
   std::set<std::string> taken;
   std::size_t number = 0;
   for (const DocumentLayer& layer : document.layers) {

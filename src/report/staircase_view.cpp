@@ -141,6 +141,7 @@ std::string to_text(const StaircaseReport& report, bool all, const TextStyle& st
   out += wrapped(fmt::format("compulsory: {} B, every tensor once", grouped(bytes(report.staircase.compulsory_bits))),
                  style.width, "  ", "    ");
   out += section("Least traffic of the backing store for each buffer size", style);
+  out += wrapped("over nests of dividing tiles; " + space_text(report), style.width, "  ", "    ");
   Table table({"buffer B", "moved B", "x compulsory", "held, outermost first"}, 0);
   std::size_t shown = 0;
   for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -170,9 +171,11 @@ std::string to_text(const StaircaseReport& report, bool all, const TextStyle& st
   }
   out += section("What this rests on", style);
   const StaircaseStep& last = steps.back();
-  out += wrapped(fmt::format("exact over all nests of dividing tiles between two storages ({} tile shapes); {}",
-                             grouped(report.staircase.tile_shapes), space_text(report)),
-                 style.width, "  - ", "    ");
+  out += wrapped(
+      fmt::format("exact over those nests between two storages ({} tile shapes). Tiles that do not divide can move "
+                  "less, above all where sizes have few divisors",
+                  grouped(report.staircase.tile_shapes)),
+      style.width, "  - ", "    ");
   out += wrapped(
       "moved: elements read and written by the backing store, in bytes; an output's partial sums are written "
       "and read back",

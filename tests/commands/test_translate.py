@@ -18,7 +18,7 @@ def forms():
 class Door(unittest.TestCase):
     def test_list_names_what_is_read_and_what_is_written(self):
         self.assertEqual(forms()["einflow"], (True, True))
-        self.assertEqual(forms()["problem"], (False, True))
+        self.assertEqual(forms()["c"], (False, True))
 
     def test_the_form_must_be_named(self):
         outcome = support.einflow("translate", EXAMPLE)
@@ -31,7 +31,7 @@ class Door(unittest.TestCase):
         self.assertIn("did you mean 'timeloop'?", outcome.messages)
 
     def test_what_is_only_written_is_not_read(self):
-        outcome = support.einflow("translate", EXAMPLE, "--from", "problem", "--to", "einflow")
+        outcome = support.einflow("translate", EXAMPLE, "--from", "c", "--to", "einflow")
         self.assertEqual(outcome.status, 2)
         self.assertIn("only written", outcome.messages)
 
@@ -52,6 +52,33 @@ class Door(unittest.TestCase):
             self.assertIn("--force replaces it", outcome.messages)
             self.assertEqual(support.einflow("translate", EXAMPLE, "--to", "einflow", "-o", path, "--force").status, 0)
             self.assertEqual(path.read_text(), written)
+
+    def test_a_part_of_a_layer_is_translated(self):
+        call = "torch.nn.Linear(64, 32)(bf16[8, 64])"
+        whole = support.einflow("translate", call, "--to", "python")
+        self.assertEqual(whole.status, 0, whole.messages)
+        part = support.einflow("translate", call, "--layer", "Linear/linear", "--to", "problem")
+        self.assertEqual(part.status, 0, part.messages)
+        self.assertEqual(part.output.count("einsum:"), 1)
+        alone = support.einflow("bound", call, "--layer", "linear", "--json")
+        self.assertEqual(alone.status, 0, alone.messages)
+        self.assertEqual(alone.report["problem"]["macs"], 8 * 64 * 32)
+
+    def test_a_problem_file_is_read_as_it_is_written(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "net.yaml"
+            source = support.ROOT / "problems" / "alexnet.yaml"
+            self.assertEqual(support.einflow("translate", source, "--to", "problem", "-o", path).status, 0)
+            for layer in ("conv1", "conv5"):
+                first, again = (support.einflow("translate", file, "--layer", layer, "--to", "python").output
+                                for file in (source, path))
+                self.assertEqual(first, again)
+                self.assertNotEqual(first, "")
+
+    def test_what_does_not_belong_together_is_refused(self):
+        for arguments in (("--json",), ("--force",), ("--set", "num_pes=3")):
+            outcome = support.einflow("translate", EXAMPLE, "--to", "loops", *arguments)
+            self.assertEqual((outcome.status, outcome.output), (2, ""), arguments)
 
     def test_nothing_is_written_where_the_input_is_wrong(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -50,7 +50,7 @@ TEST(Documents, ALayerIsChosenByName) {
   EXPECT_EQ((*choose_layer(document, "second"))->name, "second");
   const auto none = choose_layer(document, {});
   ASSERT_FALSE(none);
-  EXPECT_EQ(none.error().front().message, "the text has 2 layers; one of them is analysed");
+  EXPECT_EQ(none.error().front().message, "the text has 2 layers; choose one");
   EXPECT_EQ(none.error().front().hint, "--layer NAME, names: first, second");
   const auto misspelt = choose_layer(document, "secnd");
   ASSERT_FALSE(misspelt);

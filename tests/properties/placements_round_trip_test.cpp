@@ -43,11 +43,9 @@ std::string shown(const Spec& spec) {
   return text + to_text(spec.mapping, spec.einsum, spec.machine);
 }
 
-/// What is wrong with the text of a spec, or nothing; `on` says whether the machine is given.
-std::string round_trip(Words words, const Spec& spec, const std::string& text, bool on) {
-  ReadOptions options;
-  if (on) options.machine = spec.machine;
-  const auto document = read(words, text, options);
+/// What is wrong with the text of a spec, or nothing.
+std::string round_trip(Words words, const Spec& spec, const std::string& text) {
+  const auto document = read(words, text, {});
   if (!document) return render(document.error(), {"text", text}) + "\n" + text;
   const auto again = spec_of(document->layers.front());
   if (!again) return render(again.error(), {});
@@ -226,9 +224,9 @@ void expect_round_trips(Words words) {
     ASSERT_TRUE(writing) << render(writing.error(), {}) << shown(made.spec);
     ++seen[made.plain_machine ? "the plain machine" : "a machine of its own"];
     if (writing->text.find("nest:") == std::string::npos) ++seen["no nest needed"];
-    // The plain machine needs no --on; another one is told to be left out.
-    EXPECT_EQ(made.plain_machine, writing->left_out.empty());
-    const std::string wrong = round_trip(words, made.spec, writing->text, !made.plain_machine);
+    EXPECT_EQ(made.plain_machine, writing->text.find("machine:") == std::string::npos);
+    EXPECT_TRUE(writing->left_out.empty());
+    const std::string wrong = round_trip(words, made.spec, writing->text);
     ASSERT_EQ(wrong, "") << "case " << i;
   }
   std::vector<std::string> features{"several axes on one rank",
@@ -260,7 +258,7 @@ TEST(PlacementsProperty, AnySpecIsWrittenRightOrRefusedWithAReason) {
         continue;
       }
       ++written;
-      std::string wrong = round_trip(words, spec, writing->text, true);
+      std::string wrong = round_trip(words, spec, writing->text);
       if (!wrong.empty()) return wrong;
     }
     const auto table = write_placements(document_of(ReadSpec{spec, {}}));

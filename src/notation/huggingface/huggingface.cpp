@@ -115,6 +115,9 @@ Head head_of(Config& config, const Family& family, Model& model) {
 ElementType type_of(Config& config, Model& model) {
   const char* const key = config.states("torch_dtype") ? "torch_dtype" : "dtype";
   std::string stated = config.text_or(key, "");
+  if (config.states("torch_dtype") && config.states("dtype") && config.text_or("dtype", "") != stated) {
+    config.error("dtype", "torch_dtype and dtype differ", "leave one of them out");
+  }
   config.ignore({"torch_dtype", "dtype"});
   if (stated.empty()) {
     model.conventions.emplace_back("torch_dtype is not stated: float32, as transformers loads it (--set type=TYPE)");

@@ -377,6 +377,7 @@ class NestTextParser {
     const auto sum_of_indices = expressions_.affine();
     if (!sum_of_indices) return false;
     if (sum_of_indices->is_constant()) {
+      if (!reset_is_outside({std::string(name.text), name.span, {}, {}})) return false;
       text_.initialised.emplace_back(name.text);
       text_.initialised_spans.push_back(name.span);
       return true;
@@ -397,6 +398,7 @@ class NestTextParser {
     WrittenStatement statement;
     if (!read_output(reading_, statement)) return false;
     if (statement.reduce.empty() && take_initial_value(reading_)) {
+      if (!reset_is_outside(statement.output)) return false;
       text_.initialised.push_back(statement.output.name);
       text_.initialised_spans.push_back(statement.output.span);
       return true;
@@ -414,10 +416,39 @@ class NestTextParser {
     return true;
   }
 
+  /// `Y[m] = 0` before the sum: inside a loop that Y's indices lack it would throw earlier sums away.
+  bool reset_is_outside(const WrittenTensor& output) {
+    if (text_.statement) {
+      return reading_.error(output.span,
+                            fmt::format("{} is set after the statement that sums it up", in_quotes(output.name)),
+                            "before the loops that sum it up");
+    }
+    for (std::size_t loop = 0; loop < text_.loops.size(); ++loop) {
+      const bool named = std::any_of(output.axes.begin(), output.axes.end(), [&](const Affine& axis) {
+        return !(axis.coefficient(static_cast<int>(loop)) == Count(0));
+      });
+      if (named) continue;
+      return reading_.error(
+          output.span,
+          fmt::format("{} is set inside the loop over {}, which its indices lack: what was summed up before is lost",
+                      in_quotes(output.name), in_quotes(text_.loops[loop].variable)),
+          "set it outside that loop");
+    }
+    return true;
+  }
+
   // ---- the whole
 
   void check_whole() {
     if (!errors_.empty()) return;
+    for (const Comment& comment : text_.comments) {
+      if (!comment.directive) continue;
+      if (comment.text.starts_with("pragma")) {
+        reading_.error(comment.span, "a #pragma is not read", "a loop over units is written parallel-for");
+      } else {
+        reading_.error(comment.span, "a #define is not read", "a size is written M = 64");
+      }
+    }
     if (text_.loops.empty() && !(text_.header.einsum && text_.statement)) {
       reading_.error(scanner_.peek().span, "there is no loop", "for m in [0, 64):");
     } else if (!text_.statement && !text_.header.einsum) {

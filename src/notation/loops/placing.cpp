@@ -162,7 +162,10 @@ class Placing {
     if (!level) return std::nullopt;
     HoldComment hold{*level, {}, comment.offset, comment.span};
     const bool colon = words.take(':');
-    if (!colon) return std::nullopt;
+    if (!colon) {
+      if (complain) refuse_broken_hold(comment);
+      return std::nullopt;
+    }
     if (level->text == "level") {
       const auto named = words.name();
       if (!named) return std::nullopt;
@@ -209,6 +212,25 @@ class Placing {
                             : fmt::format("did you mean {}?", in_quotes(nearest)));
     }
     return std::nullopt;
+  }
+
+  /// Two or more words, a colon, and nothing but tensors behind it: a hold whose level's name is none.
+  void refuse_broken_hold(const Comment& comment) {
+    const std::size_t colon = comment.text.find(':');
+    if (colon == std::string_view::npos) return;
+    Comment behind = comment;
+    behind.text = comment.text.substr(colon + 1);
+    CommentWords words(behind);
+    bool tensors = false;
+    while (!words.at_aside()) {
+      if (words.take(',') || words.take(':')) continue;
+      const auto tensor = words.name();
+      if (!tensor || !is_tensor(tensor->text)) return;
+      tensors = true;
+    }
+    if (!tensors) return;
+    error(comment.span, fmt::format("{} looks like a hold, but its level is no name", in_quotes(comment.text)),
+          "a level's name is one word of letters, digits, '_' and '-': // Buffer: X W");
   }
 
   std::string same_letters(const std::string& found) const {

@@ -50,11 +50,12 @@ void Scanner::take_comment(std::size_t content, std::size_t end, std::size_t aft
   const std::string_view body = trimmed(text_.substr(content, end - content));
   const bool alone = indentation_ == 0;
   const bool known = !comments_->empty() && comments_->back().offset >= at_;  // a copy of this scanner was here
-  const bool speaks = !alone || body.find(':') != std::string_view::npos;
+  const bool directive = text_.compare(at_, 8, "#pragma ") == 0 || text_.compare(at_, 8, "#define ") == 0;
+  const bool speaks = directive || !alone || body.find(':') != std::string_view::npos;
   if (speaks && !known) {
     const auto skipped = static_cast<std::size_t>(body.data() - (text_.data() + at_));
     const int column = column_ + code_points(text_.substr(at_, body.empty() ? 0 : skipped));
-    comments_->push_back({body, {line_, column, std::max(1, code_points(body))}, at_, alone});
+    comments_->push_back({body, {line_, column, std::max(1, code_points(body))}, at_, alone, directive});
   }
   while (at_ < after) text_[at_] == '\n' ? to_new_line() : step();
 }

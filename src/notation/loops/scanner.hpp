@@ -27,7 +27,8 @@ struct Comment {
   std::string_view text;
   Span span;
   std::size_t offset = 0;
-  bool alone = false;  ///< nothing but blanks before it on its line
+  bool alone = false;      ///< nothing but blanks before it on its line
+  bool directive = false;  ///< `#pragma` or `#define`: a comment here, in C a word to the compiler
 };
 
 /// Reads words from left to right in one pass. `//` between brackets is a division, anywhere else it starts a comment.

@@ -8,6 +8,7 @@
 #include "base/yaml.hpp"
 #include "notation/fields.hpp"
 #include "notation/library.hpp"
+#include "notation/machine_reader.hpp"
 #include "notation/mapping_reader.hpp"
 #include "notation/placements/derivation.hpp"
 #include "notation/placements/spelling.hpp"
@@ -27,7 +28,7 @@ class DeviceTextReader {
     const auto tree = parse_yaml(source_.text);
     if (!tree) return tl::unexpected(tree.error());
     const Fields fields(*tree, fmt::format("a text with {} placements", name_of(words_)),
-                        {"problem", "mesh", "placements", "nest"}, errors_);
+                        {"problem", "machine", "mesh", "placements", "nest"}, errors_);
     if (!tree->is_map()) return failed();
     std::optional<Einsum> einsum;
     std::optional<StatedMesh> mesh;
@@ -38,6 +39,14 @@ class DeviceTextReader {
                                                           ? "mesh: DeviceMesh((2, 4), mesh_dim_names=(\"dp\", \"tp\"))"
                                                           : "mesh: Mesh((2, 4), ('dp', 'tp'))")) {
       mesh = read_mesh(words_, *node, errors_);
+    }
+    machine_ = options_.machine;
+    const YamlNode* machine_node = fields.find("machine");
+    if (machine_node != nullptr && machine_) {
+      add_error(errors_, machine_node->span, "the text has a machine and --on gives another", "leave one of them out");
+    } else if (machine_node != nullptr) {
+      machine_ = read_machine(*machine_node, errors_, conventions_);
+      if (!machine_) return failed();
     }
     const YamlNode* states =
         fields.require("placements", words_ == Words::dtensor ? "X: [Shard(0), Replicate()]" : "X: P('dp', None)");
@@ -122,7 +131,7 @@ class DeviceTextReader {
     const auto place = [&](const std::string& name) {
       return static_cast<std::size_t>(std::find(mesh.names.begin(), mesh.names.end(), name) - mesh.names.begin());
     };
-    if (!options_.machine) {
+    if (!machine_) {
       Assignment in_order = assignment;  // as the text lists them
       std::sort(in_order.begin(), in_order.end(),
                 [&](const SplitAxis& a, const SplitAxis& b) { return place(a.name) < place(b.name); });
@@ -144,7 +153,7 @@ class DeviceTextReader {
     }
     for (SplitAxis& split : assignment) find_axis(split, mesh.name_spans[place(split.name)]);
     if (errors_.size() != before) return std::nullopt;
-    return options_.machine;
+    return machine_;
   }
 
   static bool is_axis_name(const std::string& name) {
@@ -155,7 +164,7 @@ class DeviceTextReader {
   }
 
   void find_axis(SplitAxis& split, const Span& span) {
-    const Machine& machine = *options_.machine;
+    const Machine& machine = *machine_;
     std::vector<std::string> names;
     std::vector<std::pair<int, int>> found;
     for (int level = 0; level < machine.compute_level(); ++level) {
@@ -239,6 +248,7 @@ class DeviceTextReader {
   const SourceText& source_;
   const ReadOptions& options_;
   Words words_;
+  std::optional<Machine> machine_;  ///< --on's or the text's own
   std::vector<std::string> conventions_;
   Diagnostics errors_;
 };
@@ -252,6 +262,13 @@ Result<Writing> write_spec_text(const Spec& spec, Words words) {
                      ? "# Placements as torch.distributed.tensor spells them, one for each mesh axis.\n"
                      : "# Shardings as jax.sharding spells them; P is PartitionSpec.\n";
   writing.text += problem_text(spec.einsum);
+  if (!(device_machine(*assignment) == spec.machine)) {
+    const auto machine = machine_text(spec.machine);
+    if (!machine) return tl::unexpected(machine.error());
+    writing.text += *machine;
+    writing.conventions.push_back(
+        fmt::format("`machine:` is einflow's own: {} has no word for what devices are made of", name_of(words)));
+  }
   writing.text += "mesh: " + mesh_text(words, *assignment) + "\nplacements:\n";
   for (int t = 0; t < static_cast<int>(spec.einsum.tensors.size()); ++t) {
     writing.text += fmt::format("  {}: {}\n", spec.einsum.tensors[static_cast<std::size_t>(t)].name,
@@ -269,11 +286,6 @@ Result<Writing> write_spec_text(const Spec& spec, Words words) {
     writing.conventions.push_back(
         fmt::format("{} says where tensors are; `nest:` is einflow's own and says what a device does", name_of(words)));
   }
-  if (!(device_machine(*assignment) == spec.machine)) {
-    writing.left_out.push_back(
-        fmt::format("the machine{}: the text is read with --on and the machine's name, which must have these axes",
-                    spec.machine.name.empty() ? "" : " " + in_quotes(spec.machine.name)));
-  }
   for (const SplitAxis& split : *assignment) {
     if (words != Words::jax || spec.einsum.has_rank(spec.einsum.output(), split.rank)) continue;
     writing.conventions.push_back(fmt::format(
@@ -289,7 +301,7 @@ Result<Writing> write_spec_text(const Spec& spec, Words words) {
 Result<Document> read_device_text(const std::vector<SourceText>& sources, const ReadOptions& options, Words words) {
   if (sources.size() != 1) return fail(fmt::format("{} placements are one file", name_of(words)));
   if (!options.settings.empty() || !options.ranks.empty()) {
-    return fail("--set and -r are not for placements", "sizes stand under `problem:`, the machine is --on's");
+    return fail("--set and -r are not for placements", "sizes stand under `problem:`");
   }
   return DeviceTextReader(sources.front(), options, words).read();
 }
@@ -304,8 +316,7 @@ Result<Writing> write_device_text(const Document& document, Words words) {
   auto writing = write_spec_text(*spec, words);
   if (!writing) return writing;
   // Whatever the spec holds, no text leaves here that does not read back.
-  ReadOptions options;
-  options.machine = spec->machine;
+  const ReadOptions options;
   const std::vector<SourceText> sources{SourceText{"written", writing->text}};
   const auto again = read_device_text(sources, options, words);
   if (!again) return fail(fmt::format("the text would not read back: {}", again.error().front().message));

@@ -59,6 +59,15 @@ Value integer_value(std::int64_t number, const Place& place) {
   return value;
 }
 
+/// jnp.ones and its like without a dtype: 32 bits, or 64 where JAX is set so.
+bool makes_of_unstated_type(const std::string& path, const std::vector<Value>& values) {
+  if (!path.starts_with("jnp.") && !path.starts_with("jax.numpy.")) return false;
+  const std::string name = path.substr(path.rfind('.') + 1);
+  if (name != "ones" && name != "zeros" && name != "empty") return false;
+  return std::none_of(values.begin(), values.end(),
+                      [](const Value& value) { return value.keyword == "dtype" || value.kind == Value::Kind::type; });
+}
+
 const Operation* operation_of(const std::string& path) {
   if (const Operation* operation = find_operation(full_name(path))) return operation;
   // Functions of one element that all libraries have.
@@ -351,6 +360,9 @@ std::optional<Value> Evaluator::evaluate_call(const Expression& expression) {
     if (operation == nullptr) return no_such_operation(path, callee.place);
     auto values = evaluate_arguments(expression);
     if (!values) return std::nullopt;
+    if (makes_of_unstated_type(path, *values)) {
+      return lowering_.error(callee.place, "JAX's default type depends on its settings", "state it: dtype=jnp.float32");
+    }
     return apply(*operation, {std::move(*values), expression.place, callee.place});
   }
   if (callee.kind == Expression::Kind::attribute) {

@@ -144,7 +144,12 @@ std::optional<Value> batch_norm(Call& call) {
   auto input = call.tensor("input");
   const auto channels = call.integer("num_features", 1);
   const auto has_weight = call.flag("affine");
-  if (!input || !channels || !has_weight) return std::nullopt;
+  const auto tracks = call.flag("track_running_stats");
+  if (!input || !channels || !has_weight || !tracks) return std::nullopt;
+  if (!*tracks) {
+    return call.error_at("track_running_stats",
+                         "without running statistics the batch's own are computed each time; that is not read");
+  }
   const std::size_t axes = input->shape.size();
   const bool fits = axes == SpatialAxes + 2 || (SpatialAxes == 1 && axes == 2);
   if (!fits) {

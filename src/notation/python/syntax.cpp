@@ -101,7 +101,7 @@ class Parser {
       if (token_.kind == Token::Kind::line_end) {
         advance();
       } else if (token_.kind == Token::Kind::name && (token_.text == "import" || token_.text == "from")) {
-        while (token_.kind != Token::Kind::line_end && token_.kind != Token::Kind::end) advance();
+        skip_import();
       } else {
         parse_statement(statements);
       }
@@ -112,6 +112,27 @@ class Parser {
   }
 
  private:
+  /// The usual short names stand for the usual modules; an import that says otherwise would mean other things.
+  void skip_import() {
+    static constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kUsual{
+        {{"np", "numpy"}, {"jnp", "jax"}, {"torch", "torch"}, {"tf", "tensorflow"}}};
+    std::string module;
+    bool renamed = false;
+    while (token_.kind != Token::Kind::line_end && token_.kind != Token::Kind::end) {
+      if (renamed) {
+        for (const auto& [name, usual] : kUsual) {
+          const bool jax_numpy = name == "np" && module.find("jax") != std::string::npos;
+          if (token_.text != name || (module.find(usual) != std::string::npos && !jax_numpy)) continue;
+          error(token_.place, fmt::format("'{}' stands for {} here", name, usual),
+                "import it under its usual name: jax.numpy as jnp");
+        }
+      }
+      renamed = token_.text == "as";
+      module += std::string(token_.text) + " ";
+      advance();
+    }
+  }
+
   static constexpr const char* kExample = "for example: torch.einsum(\"mk,kn->mn\", bf16[4, 5], bf16[5, 6])";
 
   void advance() { token_ = token_at(text_, token_.place.end, brackets_ > 0); }

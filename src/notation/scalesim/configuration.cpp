@@ -132,6 +132,12 @@ class ConfigurationReader {
       if (!enough_errors(errors_)) read_line(line);
     });
     if (!errors_.empty()) return failed();
+    if (configuration_.sparse && optimized_mapping_) {
+      add_error(errors_, *optimized_mapping_,
+                "OptimizedMapping draws a sparsity of its own for every layer; einflow counts dense tensors only",
+                "SparsitySupport: False counts the dense layers");
+      return failed();
+    }
     if (configuration_.sparse) left_.erase(Group::sparsity);
     for (const auto& [group, entry] : left_) {
       configuration_.left_out.push_back(
@@ -273,6 +279,7 @@ class ConfigurationReader {
   }
 
   void take(const Key& key, std::string_view value, const Span& span, int line) {
+    if (std::string_view(key.name) == "OptimizedMapping" && lower(value) == "true") optimized_mapping_ = span;
     if (key.group != Group::used) {
       LeftOut& entry = left_[key.group];
       if (entry.text.empty()) entry.line = line;
@@ -290,6 +297,7 @@ class ConfigurationReader {
   }
 
   const SourceText& source_;
+  std::optional<Span> optimized_mapping_;  ///< where it is switched on
   Configuration configuration_;
   std::string section_;
   bool section_known_ = false;

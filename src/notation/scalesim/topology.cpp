@@ -110,9 +110,7 @@ class TopologyReader {
       const std::string found = letters(cells_[i]);
       const auto place = std::find(names.begin() + 1, names.end(), found);
       const bool moved = place != names.end() && static_cast<std::size_t>(place - names.begin()) != i;
-      const bool missed = std::any_of(header_.begin(), header_.end(),
-                                      [&](const std::string& other) { return letters(other) == names[i]; });
-      if (moved && missed) {
+      if (moved) {
         add_error(errors_, line.span_of(cells_[i]),
                   fmt::format("column {} is headed {}, but SCALE-Sim takes it for {}", i + 1, in_quotes(cells_[i]),
                               column(i)),

@@ -201,6 +201,10 @@ class ArchitectureReader {
         leave_out(findings_, fmt::format("'{}'", key), name->name);
       }
     }
+    if (name->count != 1) {
+      return add_error(errors_, name_node->span, "several instances in a name of v0.4",
+                       "spatial: {meshX: 4, meshY: 2} says how many there are");
+    }
     if (const YamlNode* spatial = fields.find("spatial")) read_spatial(*spatial, *name, name_node->span, container);
     if (const YamlNode* constraints = fields.find("constraints")) read_constraints(*constraints, name->name);
     const YamlNode* own = attributes_of(node, errors_);
