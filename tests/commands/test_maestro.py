@@ -22,6 +22,10 @@ CASES = [json.loads(line) for line in (REFERENCE / "cases.jsonl").read_text().sp
 PROBES = [json.loads(line) for line in (REFERENCE / "probes.jsonl").read_text().splitlines()]
 DEVIATIONS = json.loads((REFERENCE / "deviations.json").read_text())
 
+READS_AND_WRITES = ("input_reads", "filter_reads", "output_writes")
+# Sizes beyond 32 bits; two maps over the same rows, which einflow refuses; a size that MAESTRO never sets.
+NOT_BY_RULES = {"o21_huge_dims", "o22_overflow_dim", "o42_both_y_and_yprime", "o47_yprime_without_R"}
+
 GEMM = {"type": "GEMM", "dims": {"M": 4, "N": 4, "K": 4}, "flow": ["S 1 1 M", "T 1 1 N", "T 1 1 K"]}
 MAPS = "SpatialMap(1,1) M; TemporalMap(1,1) N; TemporalMap(1,1) K;"
 HEAD = "Network t {\n Layer A {\n  Type: GEMM\n"
@@ -150,6 +154,46 @@ class Reference(unittest.TestCase):
                         self.assertNotEqual(entry["maestro"], entry["einflow"])
                         for cause in entry["causes"]:
                             self.assertIn(f"`{cause}`", readme)
+
+    @staticmethod
+    def printed_numbers():
+        """(case, run, layer, PEs, what MAESTRO printed) where its rules give its numbers."""
+        for case in CASES:
+            if case["id"] in NOT_BY_RULES:
+                continue
+            for run_name, number, _, pes, maestro, _ in runs_of(case):
+                if maestro:
+                    yield case, run_name, number, pes, maestro
+
+    def test_maestros_own_rules_give_its_numbers(self):
+        checked = 0
+        for case, run_name, number, pes, maestro in self.printed_numbers():
+            with self.subTest(case=case["id"], run=run_name):
+                printed = directives.Printed(case["layers"], number, pes).counts()
+                told = {name: maestro[name] for name in READS_AND_WRITES if name in maestro}
+                self.assertEqual({name: printed[name] for name in told}, told)
+                checked += len(told)
+        self.assertGreater(checked, 1000)
+
+    def test_derived_causes_are_what_its_rules_do(self):
+        """Each derived cause changes the number, and without all of them MAESTRO would print einflow's."""
+        derivable = directives.Printed.MENDABLE
+        for case, run_name, number, pes, _ in self.printed_numbers():
+            for name, entry in DEVIATIONS.get(case["id"], {}).get(run_name, {}).items():
+                if name not in READS_AND_WRITES:
+                    continue
+
+                def without(causes):
+                    return directives.Printed(case["layers"], number, pes, causes).counts()[name]
+
+                with self.subTest(case=case["id"], run=run_name, number=name):
+                    derived = set(entry["causes"]) & derivable
+                    alone = {cause for cause in derivable if without({cause}) != entry["maestro"]}
+                    last = {cause for cause in derived if without(derived - {cause}) != without(derived)}
+                    self.assertLessEqual(alone, derived)
+                    self.assertLessEqual(derived, alone | last)
+                    (self.assertEqual if derived == set(entry["causes"]) else self.assertNotEqual)(
+                        without(derived), entry["einflow"])
 
     def test_idle_units_explain_filters_that_are_read_again(self):
         """The law lets an idle unit keep nothing; MAESTRO's count is that of units that keep what they had."""
@@ -305,7 +349,7 @@ class Words(unittest.TestCase):
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         took = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         self.assertEqual(outcome.status, 0, outcome.messages[:500])
-        self.assertLess(took, 2, f"{number} layers took {took:.2f} s")
+        self.assertLess(took, 4, f"{number} layers took {took:.2f} s")
 
 
 if __name__ == "__main__":
