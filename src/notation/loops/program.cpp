@@ -91,4 +91,15 @@ Result<StoredTensor> stored_tensor(const Einsum& einsum, int tensor) {
   return stored;
 }
 
+Writing program_writing(std::string text, const Document& document, const Einsum& einsum) {
+  Writing writing{std::move(text), beside_the_spec(document), {}};
+  writing.left_out.emplace_back("the machine's figures and networks");
+  writing.left_out.push_back(
+      fmt::format("element types: the program computes with {}", is_exact(einsum) ? "whole numbers" : "double"));
+  if (!(einsum.executed == ExecutedShare{})) {
+    writing.left_out.emplace_back("the executed share: the program performs every operation");
+  }
+  return writing;
+}
+
 }  // namespace einflow::loops

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "notation/document.hpp"
 #include "notation/loops/nest_view.hpp"
 
 namespace einflow::loops {
@@ -37,6 +38,9 @@ bool maps_by_function(const Einsum& einsum);
 bool is_exact(const Einsum& einsum);
 /// Whether no sum or product of inputs from -8 to 8 leaves 62 bits.
 bool stays_small(const Einsum& einsum);
+
+/// A program's text as the answer of its writer, with what no program says.
+Writing program_writing(std::string text, const Document& document, const Einsum& einsum);
 
 /// How a tensor is stored: its sizes, and for each axis how many implicit zeros before and behind are touched.
 struct StoredTensor {

@@ -455,14 +455,7 @@ Result<Writing> write_c(const Document& document) {
   if (!spec) return tl::unexpected(spec.error());
   auto text = CProgram(*spec).write();
   if (!text) return tl::unexpected(text.error());
-  Writing writing{std::move(*text), loops::beside_the_spec(document), {}};
-  writing.left_out.emplace_back("the machine's figures and networks");
-  writing.left_out.push_back(fmt::format("element types: the program computes with {}",
-                                         loops::is_exact(spec->einsum) ? "whole numbers" : "double"));
-  if (!(spec->einsum.executed == ExecutedShare{})) {
-    writing.left_out.emplace_back("the executed share: the program performs every operation");
-  }
-  return writing;
+  return loops::program_writing(std::move(*text), document, spec->einsum);
 }
 
 }  // namespace einflow

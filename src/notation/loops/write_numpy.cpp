@@ -468,13 +468,7 @@ Result<Writing> write_numpy(const Document& document) {
   if (!spec) return tl::unexpected(spec.error());
   auto text = NumpyProgram(*spec).write();
   if (!text) return tl::unexpected(text.error());
-  Writing writing{std::move(*text), loops::beside_the_spec(document), {}};
-  writing.left_out.emplace_back("the machine's figures and networks");
-  writing.left_out.push_back(fmt::format("element types: the program computes with {}",
-                                         loops::is_exact(spec->einsum) ? "whole numbers" : "double"));
-  if (!(spec->einsum.executed == ExecutedShare{})) {
-    writing.left_out.emplace_back("the executed share: the program performs every operation");
-  }
+  Writing writing = loops::program_writing(std::move(*text), document, spec->einsum);
   writing.conventions.emplace_back("inside the innermost hold, loops are one operation on arrays");
   return writing;
 }

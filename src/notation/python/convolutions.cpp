@@ -14,8 +14,16 @@ namespace {
 constexpr std::int64_t kLargestKernel = 1'000'000;  ///< of a transposed convolution, whose taps are gone through
 const char* const kPaddingModes = "only zeros outside the input are counted";
 
+/// What Conv and ConvTranspose modules are made of, and the tensor that they are applied to.
+struct ModuleParts {
+  Sizes sizes;
+  TensorValue input;
+  std::int64_t in = 1;
+  bool has_bias = false;
+};
+
 template <std::size_t Axes>
-std::optional<Value> conv_module(Call& call) {
+std::optional<ModuleParts> read_module(Call& call) {
   Sizes sizes;
   sizes.axes = Axes;
   auto input = call.tensor("input");
@@ -38,12 +46,20 @@ std::optional<Value> conv_module(Call& call) {
     return call.error_at("input", fmt::format("expected the input {} to have {} channels, but it has {}",
                                               shape_text(input->shape), *in, sizes.in));
   }
+  return ModuleParts{std::move(sizes), std::move(*input), *in, *has_bias};
+}
+
+template <std::size_t Axes>
+std::optional<Value> conv_module(Call& call) {
+  auto parts = read_module<Axes>(call);
+  if (!parts) return std::nullopt;
+  Sizes& sizes = parts->sizes;
   if (!read_padding(call, sizes)) return std::nullopt;
-  std::vector<std::int64_t> filter{*out, *in / *groups};
-  filter.insert(filter.end(), kernel->begin(), kernel->end());
-  Weights weights{weight_of(filter, *input, "weight", call.lowering), std::nullopt};
-  if (*has_bias) weights.bias = weight_of({*out}, *input, "bias", call.lowering);
-  auto output = convolve(call, *input, std::move(weights), sizes);
+  std::vector<std::int64_t> filter{sizes.out, parts->in / sizes.groups};
+  filter.insert(filter.end(), sizes.kernel.begin(), sizes.kernel.end());
+  Weights weights{weight_of(filter, parts->input, "weight", call.lowering), std::nullopt};
+  if (parts->has_bias) weights.bias = weight_of({sizes.out}, parts->input, "bias", call.lowering);
+  auto output = convolve(call, parts->input, std::move(weights), sizes);
   if (!output) return std::nullopt;
   return call.result(std::move(*output));
 }
@@ -172,33 +188,14 @@ std::optional<TensorValue> transpose_convolve(Call& call, TensorValue input, Wei
 
 template <std::size_t Axes>
 std::optional<Value> transposed_module(Call& call) {
-  Sizes sizes;
-  sizes.axes = Axes;
-  auto input = call.tensor("input");
-  const auto in = call.integer("in_channels", 1), out = call.integer("out_channels", 1);
-  const auto kernel = call.numbers("kernel_size", Axes, 1);
-  const auto groups = call.integer("groups", 1);
-  const auto has_bias = call.flag("bias");
-  if (!input || !in || !out || !kernel || !groups || !has_bias || !read_windows(call, sizes) ||
-      !call.only_default("padding_mode", kPaddingModes) || !read_input_shape(call, *input, sizes, true)) {
-    return std::nullopt;
-  }
-  sizes.out = *out;
-  sizes.groups = *groups;
-  sizes.kernel = *kernel;
-  if (*in % *groups != 0 || *out % *groups != 0) {
-    return call.error_at("groups",
-                         fmt::format("groups={} does not divide {} input and {} output channels", *groups, *in, *out));
-  }
-  if (sizes.in != *in) {
-    return call.error_at("input", fmt::format("expected the input {} to have {} channels, but it has {}",
-                                              shape_text(input->shape), *in, sizes.in));
-  }
-  std::vector<std::int64_t> filter{*in, *out / *groups};
-  filter.insert(filter.end(), kernel->begin(), kernel->end());
-  Weights weights{weight_of(filter, *input, "weight", call.lowering), std::nullopt};
-  if (*has_bias) weights.bias = weight_of({*out}, *input, "bias", call.lowering);
-  auto output = transpose_convolve(call, *input, std::move(weights), sizes);
+  auto parts = read_module<Axes>(call);
+  if (!parts) return std::nullopt;
+  Sizes& sizes = parts->sizes;
+  std::vector<std::int64_t> filter{parts->in, sizes.out / sizes.groups};
+  filter.insert(filter.end(), sizes.kernel.begin(), sizes.kernel.end());
+  Weights weights{weight_of(filter, parts->input, "weight", call.lowering), std::nullopt};
+  if (parts->has_bias) weights.bias = weight_of({sizes.out}, parts->input, "bias", call.lowering);
+  auto output = transpose_convolve(call, parts->input, std::move(weights), sizes);
   if (!output) return std::nullopt;
   return call.result(std::move(*output));
 }
