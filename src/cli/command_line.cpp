@@ -21,6 +21,7 @@ const char* const kFooter =
     "  einflow analyze matmul.yaml --derive    each number with its formula\n"
     "  einflow explain matmul.yaml             who stays and who moves at each level\n"
     "  einflow simulate matmul.yaml            execute it and compare\n"
+    "  einflow map resnet50/fc toy             the best mapping, with its proof\n"
     "  einflow bound matmul.yaml               least traffic for every buffer size\n"
     "  einflow translate matmul.yaml --to loops\n"
     "                                          the same in another notation\n"
@@ -36,7 +37,7 @@ bool is_unknown_command(const std::string& word, const std::vector<Command>& com
     if (word == command.name) return false;
     names.emplace_back(command.name);
   }
-  for (const char* planned : {"map", "shard", "clarify", "report", "terms"}) {
+  for (const char* planned : {"shard", "clarify", "report", "terms"}) {
     if (word != planned) continue;
     print_errors({{{}, fmt::format("the command '{}' is not there yet", word), "`einflow --help` lists what is", {}}},
                  {"einflow", {}});

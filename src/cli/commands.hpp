@@ -8,6 +8,7 @@ namespace einflow {
 Command analyze_command();
 Command explain_command();
 Command simulate_command();
+Command map_command();
 Command bound_command();
 Command translate_command();
 Command machines_command();

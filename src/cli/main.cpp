@@ -13,8 +13,8 @@ int main(int argc, char** argv) {
   // A reader that closes the pipe early (`| head`) ends the output, not the program.
   std::signal(SIGPIPE, SIG_IGN);
   try {
-    return run_commands({analyze_command(), explain_command(), simulate_command(), bound_command(), translate_command(),
-                         machines_command(), problems_command()},
+    return run_commands({analyze_command(), explain_command(), simulate_command(), map_command(), bound_command(),
+                         translate_command(), machines_command(), problems_command()},
                         argc, argv);
   } catch (const std::bad_alloc&) {
     print_message("einflow: internal error: out of memory");

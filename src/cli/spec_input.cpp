@@ -2,12 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <thread>
+
 #include "cli/document_input.hpp"
 #include "cli/library_folders.hpp"
 #include "cli/terminal.hpp"
 #include "notation/python/python.hpp"
 #include "report/json.hpp"
+#include "report/map_view.hpp"
 #include "report/mapping_skeleton.hpp"
+#include "search/mapper.hpp"
 
 namespace einflow {
 
@@ -78,7 +83,7 @@ std::optional<LoadedSpec> load_short_form(const SpecArguments& arguments) {
     print_errors(read.error(), *source);
     return std::nullopt;
   }
-  return LoadedSpec{std::move(*read), *source, false};
+  return LoadedSpec{std::move(*read), *source, false, {}};
 }
 
 /// The layer of a document that the arguments choose, and the part of it; nullptr after a message.
@@ -104,7 +109,7 @@ std::optional<LoadedSpec> load_layer(const SpecArguments& arguments) {
     return std::nullopt;
   }
   const bool foreign = loaded->form->name != "einflow";
-  LoadedSpec chosen{{std::move(*spec), document.conventions}, loaded->sources.front(), foreign};
+  LoadedSpec chosen{{std::move(*spec), document.conventions}, loaded->sources.front(), foreign, {}};
   for (const std::string& text : document.left_out) chosen.read.conventions.push_back("not taken over: " + text);
   return chosen;
 }
@@ -126,14 +131,15 @@ bool read_mapping_file(const SpecArguments& arguments, LoadedSpec& loaded) {
   return true;
 }
 
-void report_missing_mapping(const LoadedSpec& loaded, bool in_file) {
+/// Says why there is no mapping, and shows a nest to start from.
+void report_missing_mapping(const LoadedSpec& loaded, bool in_file, Diagnostics why) {
   const Spec& spec = loaded.read.spec;
-  print_errors({{{},
-                 "the mapping is missing: searching for the best one is not there yet",
+  why.push_back({{},
+                 "the mapping is missing, and the search found none to take",
                  in_file ? "add the part `mapping: |` to the spec, or give --mapping FILE"
                          : "give --mapping FILE, a file of nest lines",
-                 {}}},
-               loaded.source);
+                 {}});
+  print_errors(why, loaded.source);
   print_message(
       "A nest for this problem on this machine to start from, outermost first; put a\n"
       "size for each TILE, drop the tensors that a level does not hold and the loops\n"
@@ -141,9 +147,46 @@ void report_missing_mapping(const LoadedSpec& loaded, bool in_file) {
   print_message(mapping_skeleton(spec.einsum, spec.machine));
 }
 
+/// The best mapping for the first objective that the machine has figures for, in place of the one that is missing.
+bool find_mapping(LoadedSpec& loaded, bool in_file) {
+  constexpr double kMostSeconds = 10;
+  Spec& spec = loaded.read.spec;
+  const std::vector<Objective> objectives = objectives_of(spec.einsum, spec.machine);
+  MapRequest request;
+  request.einsum = spec.einsum;
+  request.machine = spec.machine;
+  request.objective = objectives.empty() ? Objective{Objective::Kind::traffic, 0} : objectives.front();
+  request.most_seconds = kMostSeconds;
+  request.threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  if (auto show = progress_line()) {
+    request.progress = [show](const MapProgress& progress) mutable {
+      show("no mapping given, map looks for one: " + progress.stage);
+      return true;
+    };
+  }
+  const Result<MapResult> result = best_mapping(request);
+  clear_progress_bar();
+  if (!result || result->points.empty()) {
+    report_missing_mapping(loaded, in_file, result ? Diagnostics{} : result.error());
+    return false;
+  }
+  spec.mapping = result->points.front().spec.mapping;
+  const MapProof& proof = result->proof;
+  loaded.searched = fmt::format(
+      "no mapping given: the best one for {} is used, found by map; {}",
+      objective_name(request.objective, spec.machine),
+      proof.optimal ? "optimal in its space"
+                    : fmt::format("not proved optimal in its space, where one could have at most {} less{}{}",
+                                  percent(proof.gap()),
+                                  proof.stopped.empty() ? "" : ", it ended before the proof: ", proof.stopped));
+  loaded.read.conventions.push_back(loaded.searched);
+  return true;
+}
+
 }  // namespace
 
 void tell_conventions(const LoadedSpec& loaded) {
+  if (!loaded.foreign && !loaded.searched.empty()) print_message("note: " + loaded.searched);
   if (!loaded.foreign) return;
   for (const std::string& text : loaded.read.conventions) print_message("note: " + text);
 }
@@ -183,8 +226,7 @@ std::optional<LoadedSpec> load_spec(const SpecArguments& arguments) {
       return std::nullopt;
     }
     if (!read_mapping_file(arguments, loaded)) return std::nullopt;
-  } else if (!has_mapping) {
-    report_missing_mapping(loaded, source.name != kCommandLine && !loaded.foreign);
+  } else if (!has_mapping && !find_mapping(loaded, source.name != kCommandLine && !loaded.foreign)) {
     return std::nullopt;
   }
   return loaded;

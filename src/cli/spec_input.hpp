@@ -26,12 +26,14 @@ struct LoadedSpec {
   ReadSpec read;
   SourceText source;
   bool foreign = false;  ///< from another notation: what was assumed of it is told by every command
+  std::string searched;  ///< how the mapping was found, where none was given; one of `read.conventions`
 };
 
-/// Tells what was assumed of a text in another notation, for commands whose answer does not list it.
+/// Tells what was assumed of a text in another notation, and of a mapping that was searched, for commands whose answer
+/// does not list it.
 void tell_conventions(const LoadedSpec& loaded);
 
-/// Reads the spec. Where it fails, the errors have been printed.
+/// Reads the spec; a mapping that is missing is searched. Where it fails, the errors have been printed.
 std::optional<LoadedSpec> load_spec(const SpecArguments& arguments);
 
 /// A problem, and a machine where one is given.

@@ -4,8 +4,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+
+#include "base/utf8.hpp"
 
 namespace einflow {
 
@@ -60,6 +63,21 @@ std::function<void(Count, Count)> progress_bar() {
     const std::string bar = std::string(static_cast<std::size_t>(share / 4), '#') +
                             std::string(static_cast<std::size_t>(25 - share / 4), '.');
     const std::string line = fmt::format("\r[{}] {:3} %", bar, share);
+    std::fwrite(line.data(), 1, line.size(), stderr);
+    std::fflush(stderr);
+  };
+}
+
+std::function<void(const std::string&)> progress_line() {
+  if (isatty(STDERR_FILENO) != 1) return {};
+  using Clock = std::chrono::steady_clock;
+  return [last = Clock::time_point::min()](const std::string& text) mutable {
+    constexpr std::chrono::milliseconds kPause(200);
+    constexpr int kMostColumns = 76;  // with "..." behind it, less than a line
+    const Clock::time_point now = Clock::now();
+    if (last != Clock::time_point::min() && now - last < kPause) return;
+    last = now;
+    const std::string line = "\r\033[K" + printable(text, kMostColumns);
     std::fwrite(line.data(), 1, line.size(), stderr);
     std::fflush(stderr);
   };

@@ -25,7 +25,10 @@ void print_errors_in(const Diagnostics& errors, const std::vector<SourceText>& s
 
 /// A bar on standard error where that is a terminal, else a function that does nothing.
 std::function<void(Count done, Count total)> progress_bar();
-/// Wipes the bar.
+/// A line on standard error that is written over a few times a second, where that is a terminal, else an empty
+/// function.
+std::function<void(const std::string& text)> progress_line();
+/// Wipes the bar or the line.
 void clear_progress_bar();
 
 }  // namespace einflow

@@ -1,10 +1,17 @@
 """einflow bound at its door: the staircase as a table and as JSON, machines placed on it, nests that attain it."""
 
+import json
+import math
 import unittest
 
 import reference_support as support
 
 MATMUL = ("Y[m,n] += X[m,k] * W[k,n]", "-r", "m=256,n=128,k=64", "--types", "X=int8,W=int8,Y=int8")
+
+
+SCORES, CONTEXT = "S[q,t] += Q[q,e] * K[t,e]", "O[q,f] += S[q,t] * V[t,f]"
+ATTENTION = ("--fused", SCORES, CONTEXT, "-r", "q=256,t=256,e=64,f=64", "--types",
+             "Q=int8,K=int8,S=int8,V=int8,O=int8")
 
 
 def bound(*arguments):
@@ -63,8 +70,85 @@ class Bound(unittest.TestCase):
             self.assertEqual(outcome.status, 2, arguments)
             self.assertIn(message, outcome.messages)
 
+    def test_fused_and_unfused_curves_of_others(self):
+        path = support.ROOT / "tests" / "reference" / "orojenesis" / "attention.jsonl"
+        fact, = (fact for fact in map(json.loads, path.read_text().splitlines()) if fact["ranks"]["m"] == 256)
+        report = bound(*ATTENTION, "--shared-tile", "--no-bypass")
+
+        def points(steps):
+            return [[step["buffer_bytes"], step["traffic_bytes"]] for step in steps]
+
+        self.assertEqual(points(report["steps"]), fact["fused_flash"])
+        self.assertEqual(points(report["unfused"]), fact["unfused"])
+
+    def test_fusing_pays_from_where_the_curves_say(self):
+        report = bound(*ATTENTION)
+        self.assertEqual(report["compulsory_bytes"], 4 * 256 * 64)
+        self.assertEqual(report["steps"][-1]["traffic_bytes"], report["compulsory_bytes"])
+        self.assertEqual(report["unfused"][-1]["traffic_bytes"], report["compulsory_bytes"] + 2 * 256 * 256)
+
+        def least(steps, size):
+            return min((step["traffic_bytes"] for step in steps if step["buffer_bytes"] <= size), default=math.inf)
+
+        pays = report["fusing_pays_from_bytes"]
+        sizes = {step["buffer_bytes"] for step in report["steps"] + report["unfused"]}
+        for size in sizes:
+            if size >= pays:
+                self.assertLess(least(report["steps"], size), least(report["unfused"], size), size)
+        before = max(size for size in sizes if size < pays)
+        self.assertGreaterEqual(least(report["steps"], before), least(report["unfused"], before))
+
+    def test_the_softmax_of_a_library_layer_stands_between(self):
+        report = bound("--fused", "--problem", "llama3-8b-prefill/scores", "--on", "h100-sxm")
+        self.assertEqual(report["between"], ["softmax.max", "softmax.subtract", "softmax.exp", "softmax.sum",
+                                             "softmax.divide"])
+        self.assertTrue(any("M, L: one value a row" in text for text in report["conventions"]))
+        elements = 32 * 2048 * 128 * 2 + 8 * 2048 * 128 * 2  # queries and outputs of 32 heads, keys and values of 8
+        self.assertEqual(report["compulsory_bytes"], 2 * elements)
+        self.assertEqual([level["level"] for level in report["levels"]], ["L2", "SMEM", "RF"])
+
+    def test_chains_of_other_texts(self):
+        call = "F.scaled_dot_product_attention(int8[1,1,256,64], int8[1,1,256,64], int8[1,1,256,64])"
+        expected = [(step["buffer_bytes"], step["traffic_bytes"]) for step in bound(*ATTENTION)["steps"]]
+        spec = ("problem:\n"
+                f"  cascade: [\"{SCORES}\", \"{CONTEXT}\"]\n"
+                "  ranks: {q: 256, t: 256, e: 64, f: 64}\n"
+                "  types: int8\n")
+        for outcome in (support.einflow("bound", "--fused", call, "--json"),
+                        support.einflow_on("bound", spec, "--fused", "--json")):
+            self.assertEqual(outcome.status, 0, outcome.messages)
+            self.assertEqual([(step["buffer_bytes"], step["traffic_bytes"]) for step in outcome.report["steps"]],
+                             expected)
+
+    def test_a_fused_nest_is_printed(self):
+        nest = support.einflow("bound", *ATTENTION, "--nest", "2065 B")
+        self.assertEqual(nest.status, 0, nest.messages)
+        # 2 * 16 * 64 for Q and O, a column of 16 scores, one element of K or V: 2065.
+        self.assertEqual(nest.output.splitlines(), [
+            "for q by 16", "at Buffer: Q O", "for t by 1", "at Buffer: S",
+            SCORES, "  for e by 1", "  at Buffer: K", "  for q by 1",
+            CONTEXT, "  for f by 1", "  at Buffer: V", "  for q by 1"])
+
+    def test_wrong_words_about_chains(self):
+        sizes = ("-r", "q=4,t=4,e=2,f=2")
+        for arguments, message in (
+                ((SCORES, "-r", "q=4,t=4,e=2", "--fused"), "nothing to fuse"),
+                ((SCORES, CONTEXT, *sizes, "--fused", "--uncut", "e"), "no rank of the intermediate"),
+                ((SCORES, CONTEXT, *sizes, "--fused", "--whole", "x"), "there is no rank 'x'"),
+                ((SCORES, CONTEXT, *sizes, "--fused", "--nest", "1 B"), "no nest of this space fits"),
+                ((SCORES, CONTEXT, *sizes, "--fused", "--layer", "O"), "no product takes the output of 'O'"),
+                ((SCORES, CONTEXT, *sizes, "--fused", "--set", "a=1"), "--set is for other notations"),
+                ((SCORES, "-r", "q=4,t=4,e=2", "--uncut", "t"), "--uncut goes with --fused"),
+                (("--fused",), "nothing to work on"),
+                (("--fused", "--problem", "llama3-8b-prefill"), "26 layers; choose one"),
+                (("--fused", "--problem", "llama3-8b-prefill/silu"), "takes 'U' from outside")):
+            outcome = support.einflow("bound", *arguments)
+            self.assertEqual(outcome.status, 2, arguments)
+            self.assertIn(message, outcome.messages)
+
     def test_no_line_is_wider_than_80(self):
-        for arguments in (MATMUL, ("--problem", "resnet50/conv1", "--whole", "r,s", "--on", "eyeriss-v1")):
+        for arguments in (MATMUL, ("--problem", "resnet50/conv1", "--whole", "r,s", "--on", "eyeriss-v1"), ATTENTION,
+                          ("--fused", "--problem", "llama3-8b-prefill/scores", "--on", "h100-sxm")):
             for line in support.einflow("bound", *arguments).output.splitlines():
                 self.assertLessEqual(len(line), 80, line)
 

@@ -240,10 +240,27 @@ class ShortForm(Files):
         self.assertEqual(outcome.status, 0, outcome.messages)
         self.assertEqual(outcome.report["problem"]["macs"], 64 * 3 * 112 * 112 * 7 * 7)
 
-    def test_without_a_mapping_it_shows_one_to_fill_in(self):
-        outcome = run("analyze", MATMUL, "-r", "m=64,n=64,k=64", "--on", "toy")
+    def test_without_a_mapping_the_best_one_is_used_and_said_so(self):
+        said = "no mapping given: the best one for energy is used, found by map"
+        outcome = run("analyze", MATMUL, "-r", "m=8,n=8,k=8", "--on", "toy", "--json")
+        self.assertEqual((outcome.status, outcome.messages), (0, ""))
+        self.assertTrue(any(line.startswith(said) for line in outcome.report["conventions"]))
+        for command in ("explain", "simulate"):
+            outcome = run(command, MATMUL, "-r", "m=8,n=8,k=8", "--on", "toy")
+            self.assertEqual(outcome.status, 0, outcome.messages)
+            self.assertIn(said, outcome.messages)
+
+    def test_where_no_mapping_fits_it_shows_one_to_fill_in(self):
+        self.file("machines/tiny.yaml", """\
+levels:
+  - {storage: DRAM, capacity: 1 B, energy: 1 pJ/B}
+  - {mesh: array, axes: {x: 2}}
+  - {storage: RF}
+  - {compute: MAC, rate: 1 op/cycle}
+""")
+        outcome = run("analyze", MATMUL, "-r", "m=8,n=8,k=8", "--on", "tiny", "--library", self.folder)
         self.assertEqual((outcome.status, outcome.output), (2, ""))
-        for words in ("mapping is missing", "at DRAM: X W Y", "at Buffer", "at RF", "array.x", "for k by 1"):
+        for words in ("mapping is missing", "DRAM", "at DRAM: X W Y", "at RF", "array.x", "for k by 1"):
             self.assertIn(words, outcome.messages)
 
     def test_errors_of_a_mapping_file_point_into_it(self):
