@@ -183,16 +183,17 @@ double GroupReuse::present(int tile, const std::vector<GroupLoop>& united) const
 }
 
 double GroupReuse::kept_at(int tile, std::int64_t prev, std::int64_t now, Together together,
-                           const std::vector<std::int64_t>& united) const {
+                           const std::vector<std::int64_t>& united, bool padded) const {
+  const bool clips = padded && group_.stored.has_value();
   const Runs& image = tiles_[static_cast<std::size_t>(tile)].image;
   const auto cut = [&](Runs runs) {
-    if (group_.stored) clip(runs, *group_.stored);
+    if (clips) clip(runs, *group_.stored);
     return runs;
   };
   if (together == Together::alone || united.size() == 1) {
     if (image.size() == 1) {
       std::int64_t begin = image[0].begin + std::max(prev, now), end = image[0].end + std::min(prev, now);
-      if (group_.stored) {
+      if (clips) {
         begin = std::max(begin, group_.stored->begin);
         end = std::min(end, group_.stored->end);
       }
@@ -210,19 +211,19 @@ double GroupReuse::kept_at(int tile, std::int64_t prev, std::int64_t now, Togeth
 }
 
 double GroupReuse::kept(int tile, const std::vector<GroupLoop>& inside, const std::optional<GroupLoop>& own,
-                        Together together, const std::vector<GroupLoop>& united) const {
+                        Together together, const std::vector<GroupLoop>& united, bool padded) const {
   const std::vector<std::int64_t> siblings =
       sibling_offsets(together == Together::alone ? std::vector<GroupLoop>{} : united);
   std::int64_t wrap = 0;
   for (const GroupLoop& loop : inside) wrap += coefficient(loop.term) * loop.stride * (loop.factor - 1);
   const std::int64_t step = own ? coefficient(own->term) * own->stride : 0;
   const std::int64_t changes = own ? own->factor - 1 : 1;
-  if (!group_.stored) {
+  if (!group_.stored || !padded) {
     double positions = tiles_[static_cast<std::size_t>(tile)].positions * static_cast<double>(changes);
     if (together != Together::alone) positions /= static_cast<double>(siblings.size());
     for (const GroupLoop& loop : inside) positions /= static_cast<double>(loop.factor);
     if (own) positions /= static_cast<double>(own->factor);
-    return positions * kept_at(tile, wrap, step, together, siblings);
+    return positions * kept_at(tile, wrap, step, together, siblings, false);
   }
   Question question{tile, static_cast<std::int64_t>(together)};
   add_to(question, inside);
@@ -236,7 +237,7 @@ double GroupReuse::kept(int tile, const std::vector<GroupLoop>& inside, const st
   double sum = 0;
   for (const std::int64_t base : offsets(lengths_of(tile), fixed)) {
     for (std::int64_t v = 0; v < changes; ++v) {
-      sum += kept_at(tile, base + v * step + wrap, base + (own ? (v + 1) * step : 0), together, siblings);
+      sum += kept_at(tile, base + v * step + wrap, base + (own ? (v + 1) * step : 0), together, siblings, true);
     }
   }
   return entry->second = sum;

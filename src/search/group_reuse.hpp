@@ -54,8 +54,9 @@ class GroupReuse {
 
   /// What stays at the changes of a temporal loop, summed over all positions outside it. The temporal loops inside it,
   /// of this group, are `inside`: they go from last to first. `own` is the loop itself where its rank is of this group.
+  /// Not `padded`: as if everything existed, which is never less.
   double kept(int tile, const std::vector<GroupLoop>& inside, const std::optional<GroupLoop>& own, Together together,
-              const std::vector<GroupLoop>& united) const;
+              const std::vector<GroupLoop>& united, bool padded = true) const;
 
   std::int64_t coefficient(int term) const { return group_.terms[static_cast<std::size_t>(term)].coefficient; }
   int term_of(int rank) const;
@@ -78,7 +79,7 @@ class GroupReuse {
   std::vector<std::int64_t> sibling_offsets(const std::vector<GroupLoop>& united) const;
   std::int64_t clipped(Runs runs, std::int64_t offset) const;
   double kept_at(int tile, std::int64_t prev, std::int64_t now, Together together,
-                 const std::vector<std::int64_t>& united) const;
+                 const std::vector<std::int64_t>& united, bool padded) const;
 
   using Question = std::vector<std::int64_t>;
   struct QuestionHash {

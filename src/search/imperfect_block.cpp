@@ -334,8 +334,8 @@ bool Search::count_into(const Open& open, Node& node) {
     node.holders.residencies[t] = counted->passed.alone;
     need += counted->tile * space_.bits(tensor);
     for (int figure = 0; figure < figures_.linear_count(); ++figure) {
-      node.known[static_cast<std::size_t>(figure)] += figures_.bound(figure).crossing(
-          tensor, open.outside->holders.block[t], open.block, counted->passed);
+      node.known[static_cast<std::size_t>(figure)] +=
+          figures_.bound(figure).crossing(tensor, open.outside->holders.block[t], open.block, counted->passed);
     }
   }
   if (at.end) return true;

@@ -279,8 +279,7 @@ double LinearBound::operands(const Way& way) const {
       const int holder = way.at[t];
       const Price& each = price(tensor, holder, space_.last());
       const bool moved_in = holder != way.holders->block[t];
-      const double arrived =
-          moved_in ? way.holders->arriving(holder, tensor) : way.holders->residencies[t];
+      const double arrived = moved_in ? way.holders->arriving(holder, tensor) : way.holders->residencies[t];
       const double shared = shared_by(tensor, space_.last(), way, spread);
       cost += each.merged * std::max(arrived, accesses_[t] / shared) + each.alone * std::max(arrived, accesses_[t]);
     }

@@ -16,8 +16,8 @@
 // of operations, and its tiles fit the place. So the cost of a place is at least the operations times the least, over
 // all lengths that fit and all ranks r, of (cost of the tiles that r replaces / product of the lengths). With longer
 // lengths that ratio never grows: a range of lengths is bounded by its largest, and left out only if its smallest does
-// not fit. Padded tensors are left aside. One transfer serves as many instances as the ranks that the tensor lacks (or has
-// in a window) are spread over; all ranks together have no more trips than the meshes have room for.
+// not fit. Padded tensors are left aside. One transfer serves as many instances as the ranks that the tensor lacks (or
+// has in a window) are spread over; all ranks together have no more trips than the meshes have room for.
 #pragma once
 
 #include <array>
@@ -46,11 +46,11 @@ struct Passed {
 
 /// Where each tensor is held innermost, so far.
 struct Holders {
-  std::vector<int> block;                       ///< per tensor: the block of that place
-  std::vector<double> residencies;              ///< per tensor: elements that arrive there, or at least so many
-  std::vector<double> shared;                   ///< per tensor: coordinates further in, of the loops so far, that one
-                                                ///< transfer from there serves at most
-  std::vector<double> arrivals;                 ///< by block, then tensor: at least so many would arrive there
+  std::vector<int> block;           ///< per tensor: the block of that place
+  std::vector<double> residencies;  ///< per tensor: elements that arrive there, or at least so many
+  std::vector<double> shared;       ///< per tensor: coordinates further in, of the loops so far, that one
+                                    ///< transfer from there serves at most
+  std::vector<double> arrivals;     ///< by block, then tensor: at least so many would arrive there
   double& arriving(int at, int tensor) { return arrivals[static_cast<std::size_t>(at) * block.size() + tensor]; }
   double arriving(int at, int tensor) const { return arrivals[static_cast<std::size_t>(at) * block.size() + tensor]; }
 };
@@ -107,11 +107,11 @@ class LinearBound {
   Weights weights_;
   double constant_ = 0;
   double operations_ = 0;
-  std::vector<double> accesses_;                                                ///< per tensor, of operands
-  std::vector<Price> prices_;                                                   ///< by tensor, parent, child
-  std::vector<std::vector<Cell>> cells_;                                        ///< per block
-  std::vector<std::vector<unsigned>> choices_;                                  ///< per block
-  std::vector<std::vector<std::vector<Lengths>>> spreads_;                      ///< [outer block][inner block]
+  std::vector<double> accesses_;                            ///< per tensor, of operands
+  std::vector<Price> prices_;                               ///< by tensor, parent, child
+  std::vector<std::vector<Cell>> cells_;                    ///< per block
+  std::vector<std::vector<unsigned>> choices_;              ///< per block
+  std::vector<std::vector<std::vector<Lengths>>> spreads_;  ///< [outer block][inner block]
   using RoomKey = std::array<int, 3 + 2 * kMostTensors>;
   mutable std::map<RoomKey, double> for_room_;
 };

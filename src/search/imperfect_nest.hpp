@@ -65,10 +65,10 @@ struct Cut {
 
 /// A rank inside some blocks.
 struct RankCuts {
-  std::int64_t left = 1;      ///< the largest interval
-  LengthClasses reference;    ///< intervals of coordinate 0, one for each position of the temporal loops
-  LengthClasses everywhere;   ///< intervals of all positions and coordinates
-  double trips_spatial = 1;   ///< product over its `par` lines
+  std::int64_t left = 1;     ///< the largest interval
+  LengthClasses reference;   ///< intervals of coordinate 0, one for each position of the temporal loops
+  LengthClasses everywhere;  ///< intervals of all positions and coordinates
+  double trips_spatial = 1;  ///< product over its `par` lines
 
   static RankCuts whole(std::int64_t extent);
   RankCuts inside(const Cut& cut) const;
@@ -88,15 +88,17 @@ class StepBound {
  public:
   explicit StepBound(const Space& space);
   /// Least number of steps of a nest whose ranks have, outside the place of the block, the intervals `reference`, the
-  /// longest of which `spread` coordinates may yet share in this block. `instances` bounds the coordinates in use there.
+  /// longest of which `spread` coordinates may yet share in this block. `instances` bounds the coordinates in use
+  /// there.
   double least(int block, const std::vector<const LengthClasses*>& reference, const std::vector<double>& spread,
                double instances) const;
 
  private:
   const Space& space_;
   double operations_ = 0;
-  double atomic_ = 1;                         ///< operations of a step and coordinate
-  std::vector<std::vector<Lengths>> spreads_; ///< per block: trips of the ranks over all meshes further in; may be none
+  double atomic_ = 1;  ///< operations of a step and coordinate
+  std::vector<std::vector<Lengths>>
+      spreads_;  ///< per block: trips of the ranks over all meshes further in; may be none
 };
 
 }  // namespace einflow::imperfect

@@ -82,9 +82,7 @@ class Orders {
 
 }  // namespace
 
-bool order_matters(const Space& space, int block) {
-  return block != space.last() || !space.forgets || space.systolic;
-}
+bool order_matters(const Space& space, int block) { return block != space.last() || !space.forgets || space.systolic; }
 
 std::vector<std::vector<int>> orders_of(const Space& space, const OrderQuestion& question) {
   if (!order_matters(space, question.block)) return {question.ranks};

@@ -22,9 +22,9 @@ namespace einflow::imperfect {
 
 struct OrderQuestion {
   int block = 0;
-  unsigned held = 0;                      ///< at the block's place
-  int innermost = -1;                     ///< rank of the innermost loop; -1: any
-  std::vector<int> ranks;                 ///< that have a temporal loop in the block
+  unsigned held = 0;                              ///< at the block's place
+  int innermost = -1;                             ///< rank of the innermost loop; -1: any
+  std::vector<int> ranks;                         ///< that have a temporal loop in the block
   const std::vector<RankCuts>* before = nullptr;  ///< per rank, outside the block
   const std::vector<RankCuts>* after = nullptr;
   const std::vector<Cut>* cuts = nullptr;

@@ -129,8 +129,7 @@ bool Search::may_be_innermost(const Open& open, int rank) const {
   if (rank == Open::kNone) {
     if (stationary < 0) return true;
     const auto& loops = open.outside->mapping.loops;
-    const auto innermost =
-        std::find_if(loops.rbegin(), loops.rend(), [](const Loop& loop) { return !loop.spatial; });
+    const auto innermost = std::find_if(loops.rbegin(), loops.rend(), [](const Loop& loop) { return !loop.spatial; });
     return innermost == loops.rend() || !space_.has(stationary, innermost->rank);
   }
   return open.outside->cuts[static_cast<std::size_t>(rank)].left > 1 &&
@@ -177,7 +176,7 @@ void Search::choose_cuts(const Open& open) {
 }
 
 void Search::choose_order(const Open& open) {
-  OrderQuestion question{open.block, open.held, std::max(open.innermost, -1), {}, &open.outside->cuts,
+  OrderQuestion question{open.block,   open.held, std::max(open.innermost, -1), {}, &open.outside->cuts,
                          &open.inside, &open.cuts};
   for (int rank = 0; rank < space_.ranks; ++rank) {
     const auto r = static_cast<std::size_t>(rank);

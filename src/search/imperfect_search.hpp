@@ -29,11 +29,11 @@ struct Open {
   const Node* outside = nullptr;
   int block = 0;
   unsigned held = 0;
-  int innermost = -1;              ///< rank; kNone, kAny
-  std::vector<bool> chosen;        ///< per rank
-  std::vector<Cut> cuts;           ///< where chosen
-  std::vector<RankCuts> inside;    ///< where chosen
-  std::vector<std::int64_t> room;  ///< per axis: how many trips the other ranks may have
+  int innermost = -1;               ///< rank; kNone, kAny
+  std::vector<bool> chosen;         ///< per rank
+  std::vector<Cut> cuts;            ///< where chosen
+  std::vector<RankCuts> inside;     ///< where chosen
+  std::vector<std::int64_t> room;   ///< per axis: how many trips the other ranks may have
   static constexpr int kNone = -1;  ///< no temporal loop in the block
   static constexpr int kAny = -2;   ///< the order does not matter
 };
@@ -129,7 +129,7 @@ class Search {
   Count states_ = 0;
   Count counted_ = 0;
   Look look_ = Look::all;
-  int detours_ = 0;             ///< with few detours: how far from the lowest bounds it may still go
+  int detours_ = 0;                   ///< with few detours: how far from the lowest bounds it may still go
   mutable std::int64_t bounded_ = 0;  ///< choices, in this look
   std::clock_t start_ = 0;
   double told_at_ = 0;

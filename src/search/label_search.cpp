@@ -130,7 +130,7 @@ class LabelSearch {
     }
     outcome_.created = created_;
     outcome_.expanded = expanded_;
-    outcome_.complete = !stop_ && !left_out_;
+    outcome_.complete = !stop_ && !left_out_ && !limits_.direct;
     std::stable_sort(outcome_.found.begin(), outcome_.found.end(), [&](const FoundMapping& a, const FoundMapping& b) {
       return goal_value(goal_, a.first, a.cycles) < goal_value(goal_, b.first, b.cycles);
     });
@@ -290,10 +290,13 @@ class LabelSearch {
       given_least = std::max(given_least, std::min(tensor(t).touched, label.joined[k]));
       if (ahead_[k] <= 1 && label.trail[k] != 0) {
         const WindowTrails::Least& least = trails_.least(label.trail[k]);
-        const double lacking = least.untouched ? tensor(t).without[shape] : 1;
-        given_least = std::max(given_least, label.joined[k] * least.joined / lacking);
-        if (trails_.is_newest_of(label.trail[k], label.trail[k]))
-          own_least = std::max(own_least, own * std::min(least.alone, least.joined) / lacking);
+        if (least.bounded) {
+          const double lacking = tensor(t).without[shape];
+          const double left = label.joined[k] - least.most_joined * lacking;
+          given_least = std::max(given_least, least.untouched ? left / lacking : left);
+          const bool one_hold = trails_.is_newest_of(label.trail[k], label.trail[k]);
+          if (one_hold && least.untouched) own_least = std::max(own_least, own * least.share / lacking);
+        }
       }
     }
     return own - own_least + (label.joined[k] - given_least) * least_price(f, t, label);
@@ -537,7 +540,7 @@ class LabelSearch {
   void start(std::vector<Buckets>& inside) {
     const int stage = m_.compute_place();
     const bool latches = m_.machine.compute().operand_latches;
-    for (const int packed : first_parents()) {
+    for (const int packed : direct_only(first_parents())) {
       enter(packed, stage, 0);
       Buckets& buckets = inside[static_cast<std::size_t>(packed)];
       for (const int shape : m_.starts) {
@@ -567,6 +570,19 @@ class LabelSearch {
       all = std::move(extended);
     }
     return all;
+  }
+
+  /// The nearest and the furthest of a list of next holds, where no others are looked at.
+  std::vector<int> direct_only(std::vector<int> all) const {
+    if (!limits_.direct || all.size() <= 2) return all;
+    const auto sum = [&](int packed) {
+      int places = 0;
+      for (int t = 0; t < tensors_; ++t) places += parents_.of(packed, t);
+      return places;
+    };
+    const auto by_sum = [&](int a, int b) { return sum(a) < sum(b); };
+    const auto [furthest, nearest] = std::minmax_element(all.begin(), all.end(), by_sum);
+    return {*furthest, *nearest};
   }
 
   L operation(int shape, bool latches) {
@@ -767,7 +783,7 @@ class LabelSearch {
   }
 
   void put_place(Buckets& buckets, std::vector<Buckets>& outside, int place, int packed, unsigned held) {
-    for (const int next : next_parents(m_, parents_, packed, place)) {
+    for (const int next : direct_only(next_parents(m_, parents_, packed, place))) {
       enter(packed, place, 0);
       std::vector<L> placed;
       for (int shape = 0; shape < m_.shapes.size() && !stop_; ++shape) {

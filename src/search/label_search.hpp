@@ -48,8 +48,9 @@ struct Known {
 };
 
 struct SearchLimits {
+  bool direct = false;      ///< only mappings that hold everything everywhere, or nothing
   bool bound_only = false;  ///< look for SearchOutcome::first_bound alone
-  std::size_t widest = 0;  ///< labels kept from place to place, the most promising ones; 0: all
+  std::size_t widest = 0;   ///< labels kept from place to place, the most promising ones; 0: all
   std::function<bool(std::uint64_t expanded, double bound)> go_on;  ///< false: stop
 };
 

@@ -221,6 +221,8 @@ class Mapper {
     least_ = search_labels(in.model, in.parents, in.outer, in.trails, goal_, known_, bound_only).first_bound;
     if (least_ >= OuterBound::kNever) return true;
     stage_ = "proof";
+    // Some mapping to fall back upon.
+    if (auto found = search(in, 4, OuterBound::kNever, true); !found) return found;
     // Mappings below a guess a little above the bound first: where there is none, the guess is a bound.
     double slack = kFirstSlack;
     std::uint64_t before = 0;
@@ -229,8 +231,8 @@ class Mapper {
       const bool guessing = !request_.front && least_ > 0;
       const double guess = guessing ? least_ * (1 + slack) : OuterBound::kNever;
       const std::uint64_t expanded = expanded_;
-      // Some mapping to fall back upon, where the proof is long.
-      if (judged_.empty() && !unguided && (!guessing || in.model.figure_count() > 1 || before > kLong)) {
+      // A better one to fall back upon, where the proof is long.
+      if (!unguided && (!guessing || in.model.figure_count() > 1 || before > kLong)) {
         unguided = true;
         if (auto found = search(in, narrow, OuterBound::kNever); !found) return found;
       }
@@ -246,11 +248,13 @@ class Mapper {
   }
 
   /// Looks for mappings below `guess` and what is known.
-  Result<bool> search(const Searched& in, std::size_t width, double guess) {
+  Result<bool> search(const Searched& in, std::size_t width, double guess, bool direct = false) {
     Known known = known_;
     const bool guessed = guess < known.value;
     if (guessed) known.value = guess;
-    SearchOutcome outcome = search_labels(in.model, in.parents, in.outer, in.trails, goal_, known, limits(width));
+    SearchLimits limited = limits(width);
+    limited.direct = direct;
+    SearchOutcome outcome = search_labels(in.model, in.parents, in.outer, in.trails, goal_, known, limited);
     expanded_ += outcome.expanded;
     MapProof& proof = result_.proof;
     proof.states += Count(static_cast<unsigned long>(outcome.created));

@@ -61,7 +61,8 @@ double OuterBound::moved(int tensor, int shape, int rank) const {
   const int g = t.group_of[static_cast<std::size_t>(rank)];
   if (g < 0) return t.touched;
   const GroupReuse& group = t.groups[static_cast<std::size_t>(g)];
-  if (group.plain()) return all;
+  const int term = group.term_of(rank);
+  if (group.plain() || term < 0) return all;  // a rank of one index has no loop
   // The loop slides a window. What a step keeps is at most what the tile overlaps its next position with, if no other
   // rank of the group can undo the move.
   for (const Term& term : group.group().terms) {
@@ -69,7 +70,7 @@ double OuterBound::moved(int tensor, int shape, int rank) const {
   }
   const int number = group.tile_number(shape);
   if (group.width(number) == 0) return t.touched;
-  const std::int64_t shift = group.coefficient(group.term_of(rank)) * model_.shapes.tile(shape, rank);
+  const std::int64_t shift = group.coefficient(term) * model_.shapes.tile(shape, rank);
   double least = t.without[s] * group.brought(number, shift);
   for (std::size_t other = 0; other < t.groups.size(); ++other) {
     if (static_cast<int>(other) != g) least *= t.groups[other].present(t.groups[other].tile_number(shape));

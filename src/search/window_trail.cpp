@@ -80,7 +80,7 @@ std::uint32_t WindowTrails::placed(std::uint32_t trail, int tensor, int place, i
 // `factor` tiles, per position of the lacking ranks outside it. Inside it stand the par lines before number `pars` and
 // temporal loops up to the shape `reached`; par lines further out may join siblings too.
 double WindowTrails::kept(const WindowHold& hold, const std::vector<int>& reached, int pars, int rank,
-                          std::int64_t factor, bool alone, int beyond, bool forwarded) const {
+                          std::int64_t factor, bool alone, int beyond, bool forwarded, bool padded) const {
   const TensorModel& t = model_.tensors[static_cast<std::size_t>(hold.tensor)];
   const auto unites = [&](int mesh) {
     return !alone && mesh >= 0 && mesh > beyond && model_.shares(mesh, hold.tensor);
@@ -114,7 +114,7 @@ double WindowTrails::kept(const WindowHold& hold, const std::vector<int>& reache
       if (of == rank) own = GroupLoop{k, end, factor};
     }
     const Together together = alone ? Together::alone : forwarded ? Together::forwarded : Together::joined;
-    stays *= group.kept(hold.tiles[g], inside, own, together, united);
+    stays *= group.kept(hold.tiles[g], inside, own, together, united, padded);
   }
   return stays;
 }
@@ -297,7 +297,8 @@ const WindowTrails::Least& WindowTrails::least(std::uint32_t trail) {
   const WindowHold& hold = trails_[trail].holds.back();
   const TensorModel& t = model_.tensors[static_cast<std::size_t>(hold.tensor)];
   known.untouched = untouched(hold);
-  // A change of step leaves in place at most what the next loop over a window does: loops further out move it further.
+  // Each change of step still to come leaves in place at most what the next loop over a window does, for loops further
+  // out move it further; and there are as many as positions outside.
   // Where two ranks of a window are still to be cut, the one may undo the move of the other: nothing is known.
   WindowHold bare = hold;
   bare.turns.clear();
@@ -306,7 +307,15 @@ const WindowTrails::Least& WindowTrails::least(std::uint32_t trail) {
   for (TrailPar& par : apart.pars) par.mesh = -1;
   for (auto& lacking : apart.lacking) lacking.first = -1;
   const double alone_all = present(apart);
+  const bool forwarded = hold.divided != 2 && hold.place != model_.compute_place();
+  const int pars = static_cast<int>(hold.pars.size());
   double most_joined = 0, most_alone = 0;
+  const auto consider = [&](int rank, std::int64_t trips) {
+    const double of = rank < 0 ? 1 : static_cast<double>(trips) / static_cast<double>(trips - 1);
+    most_joined = std::max(most_joined, of * kept(hold, hold.reached, pars, rank, trips, false, -1, forwarded, false));
+    most_alone = std::max(most_alone, of * kept(hold, hold.reached, pars, rank, trips, true, -1, false, false));
+  };
+  if (!known.untouched) consider(-1, 2);
   for (const GroupReuse& group : t.groups) {
     if (group.plain()) continue;
     int open_ranks = 0;
@@ -315,18 +324,12 @@ const WindowTrails::Least& WindowTrails::least(std::uint32_t trail) {
       const auto& tiles = model_.shapes.divisors_of(term.rank);
       if (reached + 1 == static_cast<int>(tiles.size())) continue;
       if (++open_ranks > 1) return known;
-      const std::int64_t trips = tiles.back() / tiles[static_cast<std::size_t>(reached)];
-      const int pars = static_cast<int>(hold.pars.size());
-      const auto of = static_cast<double>(trips) / static_cast<double>(trips - 1);
-      const bool forwarded = hold.divided != 2 && hold.place != model_.compute_place();
-      most_joined = std::max(most_joined,
-                             of * kept(hold, hold.reached, pars, term.rank, trips, false, -1, forwarded) / joined_all);
-      most_alone =
-          std::max(most_alone, of * kept(hold, hold.reached, pars, term.rank, trips, true, -1, false) / alone_all);
+      consider(term.rank, tiles.back() / tiles[static_cast<std::size_t>(reached)]);
     }
   }
-  known.joined = std::clamp(1 - most_joined, 0.0, 1.0);
-  known.alone = std::clamp(1 - most_alone, 0.0, 1.0);
+  known.bounded = true;
+  known.most_joined = most_joined;
+  known.share = std::clamp(1 - std::max(most_joined / joined_all, most_alone / alone_all), 0.0, 1.0);
   return known;
 }
 

@@ -95,12 +95,14 @@ class WindowTrails {
 
   /// Whether two trails are alike but for the loops that left something in place.
   bool alike(std::uint32_t a, std::uint32_t b) const { return a == b || kind_[a] == kind_[b]; }
-  /// What loops further out leave of the newest hold's traffic at least: shares of its elements, and of those of its
-  /// parent. Loops of ranks that the tensor lacks, next to the hold, divide them besides where `untouched`.
+  /// What loops further out can spare of the newest hold's traffic at most, those of ranks that the tensor lacks and
+  /// that stand next to the hold left aside: these divide it besides, where it is `untouched`.
   struct Least {
     bool known = false;
-    bool untouched = true;
-    double alone = 0, joined = 0;
+    bool bounded = false;    ///< else the loops may spare any part of it
+    bool untouched = true;   ///< no loop has moved a window yet
+    double most_joined = 0;  ///< elements that the parent need not give, per position of the lacking ranks
+    double share = 0;        ///< of an untouched hold's traffic that is left, its own and that of its networks
   };
   const Least& least(std::uint32_t trail);
   /// Whether `a` has one hold, and it is the newest of `b`.
@@ -127,7 +129,7 @@ class WindowTrails {
   std::uint32_t number_of(WindowTrail trail);
   TrailSaving compute_turn(std::uint32_t trail, int tensor, int rank, int inner, int outer, int stage, bool ahead);
   double kept(const WindowHold& hold, const std::vector<int>& reached, int pars, int rank, std::int64_t factor,
-              bool alone, int beyond, bool forwarded) const;
+              bool alone, int beyond, bool forwarded, bool padded = true) const;
   double present(const WindowHold& hold) const;
   /// Whether no temporal loop has moved a window yet.
   bool untouched(const WindowHold& hold) const;
