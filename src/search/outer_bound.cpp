@@ -65,8 +65,10 @@ double OuterBound::moved(int tensor, int shape, int rank) const {
   if (group.plain() || term < 0) return all;  // a rank of one index has no loop
   // The loop slides a window. What a step keeps is at most what the tile overlaps its next position with, if no other
   // rank of the group can undo the move.
-  for (const Term& term : group.group().terms) {
-    if (term.rank != rank && model_.shapes.tile(shape, term.rank) != model_.shapes.extent(term.rank)) return t.touched;
+  for (const Term& other : group.group().terms) {
+    if (other.rank != rank && model_.shapes.tile(shape, other.rank) != model_.shapes.extent(other.rank)) {
+      return t.touched;
+    }
   }
   const int number = group.tile_number(shape);
   if (group.width(number) == 0) return t.touched;
