@@ -61,6 +61,14 @@ void add_energies(std::vector<Unit>& units, std::string_view per, Measure measur
   }
 }
 
+void add_times(std::vector<Unit>& units) {
+  constexpr std::array<std::pair<std::string_view, int>, 5> kTimes{
+      {{"s", 0}, {"ms", 3}, {"us", 6}, {"ns", 9}, {"ps", 12}}};
+  for (const auto& [name, exponent] : kTimes) {
+    units.push_back({std::string(name), Measure::seconds, Ratio(Count(1)) / power(10, exponent), name != "ps"});
+  }
+}
+
 std::vector<Unit> units_for(Measure measure) {
   std::vector<Unit> units;
   const Ratio one(Count(1));
@@ -107,6 +115,9 @@ std::vector<Unit> units_for(Measure measure) {
       add_prefixed(units, "op", "/s", measure, one, false, "Gop/s Top/s");
       add_prefixed(units, "MAC", "/s", measure, one, false, "");
       add_prefixed(units, "FLOP", "/s", measure, half, false, "GFLOP/s TFLOP/s");
+      break;
+    case Measure::seconds:
+      add_times(units);
       break;
   }
   return units;

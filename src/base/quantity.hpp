@@ -22,6 +22,7 @@ enum class Measure {
   picojoules_per_operation,  ///< "0.5 pJ", "0.5 pJ/op", "0.3 pJ/FLOP" (an operation is one MAC, two FLOPs)
   operations_per_cycle,      ///< "1 op/cycle", "1024 FLOP/cycle" (= 512)
   operations_per_second,     ///< "990 TFLOP/s"
+  seconds,                   ///< "1 us", "500 ns", "2 ms"
 };
 
 struct Quantity {

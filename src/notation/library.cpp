@@ -10,8 +10,10 @@
 
 #include "base/message.hpp"
 #include "base/yaml.hpp"
+#include "notation/cluster_reader.hpp"
 #include "notation/fields.hpp"
 #include "notation/machine_reader.hpp"
+#include "notation/model_reader.hpp"
 #include "notation/problem_reader.hpp"
 
 namespace einflow {
@@ -40,9 +42,30 @@ std::vector<std::string> entry_names(const Library& library, const std::string& 
   return {names.begin(), names.end()};
 }
 
-/// The text of DIR/kind/name.yaml; its source name is "kind/name.yaml".
-Result<SourceText> entry_text(const Library& library, const std::string& kind, const std::string& name) {
-  const std::string thing = kind.substr(0, kind.size() - 1);
+Result<SourceText> entry_text(const Library& library, const std::string& kind, const std::string& name,
+                              const std::string& thing);
+
+/// Whether the file of machines/ has the key `networks`.
+bool is_cluster_entry(const Library& library, const std::string& name) {
+  const auto source = entry_text(library, "machines", name, "machine");
+  if (!source || source->text.find("networks") == std::string::npos) return false;
+  const auto tree = parse_yaml(source->text);
+  return tree && is_cluster(*tree);
+}
+
+/// Names of all things ("machine", "cluster", "model", "problem") of that kind.
+std::vector<std::string> names_of(const Library& library, const std::string& thing) {
+  if (thing == "problem" || thing == "model") return entry_names(library, thing + "s");
+  std::vector<std::string> names = entry_names(library, "machines");
+  std::erase_if(names, [&](const std::string& name) {
+    return is_entry_name(name) && is_cluster_entry(library, name) != (thing == "cluster");
+  });
+  return names;
+}
+
+/// The text of DIR/kind/name.yaml; its source name is "kind/name.yaml". Errors call it a `thing`.
+Result<SourceText> entry_text(const Library& library, const std::string& kind, const std::string& name,
+                              const std::string& thing) {
   if (!is_entry_name(name)) {
     return fail(fmt::format("{} is not a name of a library {}: letters, digits, '_', '-' and '.' only", in_quotes(name),
                             thing));
@@ -58,7 +81,16 @@ Result<SourceText> entry_text(const Library& library, const std::string& kind, c
     source.text.resize(static_cast<std::size_t>(file.gcount()));
     return source;
   }
-  return fail(fmt::format("unknown {} {}", thing, in_quotes(name)), name_hint(name, entry_names(library, kind), kind));
+  return fail(fmt::format("unknown {} {}", thing, in_quotes(name)),
+              name_hint(name, names_of(library, thing), thing + "s"));
+}
+
+/// The error of a cluster in a machine's place.
+tl::unexpected<Diagnostics> not_a_machine(const YamlNode& cluster, const std::string& name) {
+  const YamlNode* device = cluster.find("device");
+  const bool named = device != nullptr && device->is_scalar();
+  return fail(fmt::format("{} is a cluster, not a machine", in_quotes(name)),
+              named ? fmt::format("its devices are {}", in_quotes(device->text)) : "take the machine of one device");
 }
 
 /// The same errors, about this source.
@@ -127,6 +159,7 @@ std::vector<std::string> split_path(const std::string& path) {
 Result<ReadMachine> read_machine_text(const SourceText& source) {
   const auto tree = parse_yaml(source.text);
   if (!tree) return from_source(tree.error(), source.name);
+  if (is_cluster(*tree)) return from_source(not_a_machine(*tree, source.name).value(), source.name);
   Diagnostics errors;
   ReadMachine read;
   auto machine = read_machine(*tree, errors, read.conventions);
@@ -168,15 +201,36 @@ Result<ProblemFile> read_problem_text(const SourceText& source) {
 }
 
 Result<ReadMachine> machine_named(const std::string& name, const Library& library) {
-  const auto source = entry_text(library, "machines", name);
+  const auto source = entry_text(library, "machines", name, "machine");
   if (!source) return tl::unexpected(source.error());
+  if (const auto tree = parse_yaml(source->text); tree && is_cluster(*tree)) return not_a_machine(*tree, name);
   auto read = read_machine_text(*source);
   if (read && read->machine.name.empty()) read->machine.name = name;
   return read;
 }
 
+Result<cluster::Cluster> cluster_named(const std::string& name, const Library& library) {
+  const auto source = entry_text(library, "machines", name, "cluster");
+  if (!source) return tl::unexpected(source.error());
+  if (const auto tree = parse_yaml(source->text); tree && !is_cluster(*tree)) {
+    return fail(fmt::format("{} is a machine, not a cluster", in_quotes(name)),
+                "clusters: " + comma_list(cluster_names(library)));
+  }
+  auto read = read_cluster_text(*source, library);
+  if (read && read->name.empty()) read->name = name;
+  return read;
+}
+
+Result<cluster::Transformer> model_named(const std::string& name, const Library& library) {
+  const auto source = entry_text(library, "models", name, "model");
+  if (!source) return tl::unexpected(source.error());
+  auto model = read_model_text(*source);
+  if (model && model->name.empty()) model->name = name;
+  return model;
+}
+
 Result<ProblemFile> problem_named(const std::string& name, const Library& library) {
-  const auto source = entry_text(library, "problems", name);
+  const auto source = entry_text(library, "problems", name, "problem");
   if (!source) return tl::unexpected(source.error());
   auto file = read_problem_text(*source);
   if (file && file->name.empty()) file->name = name;
@@ -220,7 +274,9 @@ Result<ChosenProblem> choose_problem(const std::string& path, const Library& lib
   return problem;
 }
 
-std::vector<std::string> machine_names(const Library& library) { return entry_names(library, "machines"); }
-std::vector<std::string> problem_names(const Library& library) { return entry_names(library, "problems"); }
+std::vector<std::string> machine_names(const Library& library) { return names_of(library, "machine"); }
+std::vector<std::string> cluster_names(const Library& library) { return names_of(library, "cluster"); }
+std::vector<std::string> model_names(const Library& library) { return names_of(library, "model"); }
+std::vector<std::string> problem_names(const Library& library) { return names_of(library, "problem"); }
 
 }  // namespace einflow

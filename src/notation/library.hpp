@@ -1,4 +1,4 @@
-// Machines and problems by name, from the library's folders (and from texts of the same form).
+// Machines, clusters, models and problems by name, from the library's folders (and from texts of the same form).
 #pragma once
 
 #include <cstdint>
@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "base/diagnostic.hpp"
+#include "cluster/cluster.hpp"
+#include "cluster/model.hpp"
 #include "machine/machine.hpp"
 #include "notation/spec_reader.hpp"
 #include "problem/einsum.hpp"
@@ -38,8 +40,13 @@ Result<ReadMachine> read_machine_text(const SourceText& source);
 /// Reads the text of a problem file.
 Result<ProblemFile> read_problem_text(const SourceText& source);
 
-/// machines/NAME.yaml of the first folder that has it. An unknown name is an error with the nearest valid ones.
+/// machines/NAME.yaml of the first folder that has it. An unknown name is an error with the nearest valid ones, a
+/// cluster's name one that tells its device.
 Result<ReadMachine> machine_named(const std::string& name, const Library& library);
+/// Likewise a cluster: a file of machines/ with the key `networks`.
+Result<cluster::Cluster> cluster_named(const std::string& name, const Library& library);
+/// models/NAME.yaml likewise.
+Result<cluster::Transformer> model_named(const std::string& name, const Library& library);
 /// problems/NAME.yaml likewise.
 Result<ProblemFile> problem_named(const std::string& name, const Library& library);
 
@@ -52,8 +59,11 @@ struct ChosenProblem {
 /// By "FILE", "FILE/LAYER" or "FILE/LAYER/PART"; what may be left out must be unambiguous.
 Result<ChosenProblem> choose_problem(const std::string& path, const Library& library);
 
-/// Names of all machines or problems, sorted, each once.
+/// Names of all machines, clusters, models or problems, sorted, each once. A file of machines/ that cannot be read as
+/// YAML counts as a machine.
 std::vector<std::string> machine_names(const Library& library);
+std::vector<std::string> cluster_names(const Library& library);
+std::vector<std::string> model_names(const Library& library);
 std::vector<std::string> problem_names(const Library& library);
 
 }  // namespace einflow

@@ -32,6 +32,15 @@ TEST(Quantity, FrequenciesAreHertz) {
   EXPECT_EQ(value("200 MHz", {frequency}), Count(200000000));
 }
 
+TEST(Quantity, TimesAreSeconds) {
+  EXPECT_EQ(value("2 ms", {seconds}), ratio(1, 500));
+  EXPECT_EQ(value("2.7 us", {seconds}), ratio(27, 10000000));
+  EXPECT_EQ(value("500 ns", {seconds}), ratio(1, 2000000));
+  EXPECT_EQ(value("5 ps", {seconds}), ratio(1, 200000000000));
+  EXPECT_EQ(value("0 s", {seconds}), Count(0));
+  EXPECT_EQ(units_of({seconds}), "s, ms, us, ns");
+}
+
 TEST(Quantity, BandwidthsTellCyclesFromSeconds) {
   const std::vector<Measure> bandwidth{bytes_per_cycle, bytes_per_second};
   EXPECT_EQ(parse_quantity("128 B/cycle", bandwidth), (Quantity{Ratio(Count(128)), bytes_per_cycle}));

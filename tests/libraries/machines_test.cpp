@@ -29,7 +29,8 @@ double peak_flops(const Machine& machine, const std::string& type) {
 TEST(MachineLibrary, HasTheMachinesThatTheDocsName) {
   const std::vector<std::string> names = machine_names(kLibrary);
   for (const char* name : {"eyeriss-v1", "eyeriss-isca16-energy", "shidiannao", "nvdla-like", "tpu-v1", "tpu-v4i",
-                           "simba", "gemmini", "a100-sxm-80gb", "h100-sxm", "h200-sxm", "b200-sxm", "mi300x", "toy"}) {
+                           "simba", "gemmini", "a100-sxm-80gb", "h100-sxm", "h200-sxm", "b200-sxm", "gb200", "mi300x",
+                           "tpu-v4", "tpu-v5p", "tpu-v5e", "toy"}) {
     EXPECT_NE(std::find(names.begin(), names.end(), name), names.end()) << name;
   }
 }
@@ -58,6 +59,7 @@ struct Peak {
 
 // The vendors' dense figures, in the digits that they print: A100, H100, H200, B200 and MI300X data sheets; TPU v1:
 // Jouppi et al. 2017; TPU v4i: Jouppi et al. 2021; Simba: Zimmer et al. 2019; Eyeriss: 33.6 GMAC/s, Chen et al. 2017.
+// GB200: tables of github.com/stas00/ml-engineering; TPU v4, v5p and v5e: Google's pages.
 // TPU v1's paper prints 92 for 65,536 x 700 MHz x 2 = 91.75; NVDLA: 2048 MACs at 1 GHz.
 const Peak kPeaks[] = {
     {"a100-sxm-80gb", "bf16", 312},  {"a100-sxm-80gb", "fp16", 312},  {"a100-sxm-80gb", "tf32", 156},
@@ -72,7 +74,10 @@ const Peak kPeaks[] = {
     {"mi300x", "fp8", 2614.9},       {"mi300x", "int8", 2614.9},      {"mi300x", "fp32", 163.4},
     {"mi300x", "fp64", 163.4},       {"tpu-v1", "int8", 92},          {"tpu-v4i", "bf16", 138},
     {"tpu-v4i", "int8", 138},        {"simba", "int8", 127.8},        {"eyeriss-v1", "int16", 0.0672},
-    {"nvdla-like", "int8", 4.096},
+    {"nvdla-like", "int8", 4.096},   {"gb200", "bf16", 2500},         {"gb200", "fp8", 5000},
+    {"gb200", "fp4", 10000},         {"gb200", "tf32", 1250},         {"gb200", "fp32", 80},
+    {"tpu-v4", "bf16", 275},         {"tpu-v4", "int8", 275},         {"tpu-v5p", "bf16", 459},
+    {"tpu-v5e", "bf16", 197},
 };
 
 TEST(MachineLibrary, RatesGiveThePublishedDensePeaks) {
@@ -142,7 +147,7 @@ TEST(MachineLibrary, EyerissScratchpads) {
 }
 
 TEST(MachineLibrary, WeightStationarySystolicArraysSaySo) {
-  for (const char* name : {"tpu-v1", "tpu-v4i", "gemmini"}) {
+  for (const char* name : {"tpu-v1", "tpu-v4i", "tpu-v4", "tpu-v5p", "tpu-v5e", "gemmini"}) {
     const Machine loaded = machine(name);
     EXPECT_NE(loaded.mesh(loaded.level_named("array"))->systolic, SystolicTiming::none) << name;
   }

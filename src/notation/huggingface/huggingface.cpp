@@ -7,6 +7,7 @@
 #include "base/message.hpp"
 #include "notation/huggingface/families.hpp"
 #include "notation/huggingface/network.hpp"
+#include "notation/huggingface/transformer.hpp"
 
 namespace einflow {
 
@@ -179,29 +180,16 @@ void check_experts(Config& config, const Model& model) {
                                                   model.experts->chosen, model.experts->count));
 }
 
-}  // namespace
-}  // namespace huggingface
-
-bool is_huggingface(const SourceText& source) {
-  const std::string_view text = std::string_view(source.text).substr(0, huggingface::kLimits.maximum_bytes);
-  const std::size_t first = text.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
-  return first != std::string_view::npos && text[first] == '{' && text.find("\"model_type\"") != std::string_view::npos;
-}
-
-Result<Document> read_huggingface(const std::vector<SourceText>& sources, const ReadOptions& options) {
-  using namespace huggingface;
-  if (sources.size() != 1) return fail("a model is one config.json", "give the files of several models one by one");
-  if (!options.ranks.empty()) {
-    return fail("-r does not apply: a config.json states its sizes",
-                "--set batch=1 --set seq=2048 says what it leaves open");
-  }
-  const auto tree = parse_yaml(without_surrogates(sources.front().text), kLimits);
-  if (!tree) return tl::unexpected(tree.error());
-  if (!tree->is_map()) {
+Result<YamlNode> tree_of(const SourceText& source) {
+  auto tree = parse_yaml(without_surrogates(source.text), kLimits);
+  if (tree && !tree->is_map()) {
     return fail(fmt::format("found {}, expected the map of a config.json", describe(*tree)), "", tree->span);
   }
-  Diagnostics errors;
-  Config config(*tree, errors);
+  return tree;
+}
+
+/// `errors` are those of the config.
+Result<Model> model_of(Config& config, Diagnostics& errors) {
   const Family* family = family_of(config);
   if (family == nullptr) return tl::unexpected(std::move(errors));
   Model model;
@@ -222,11 +210,48 @@ Result<Document> read_huggingface(const std::vector<SourceText>& sources, const 
     sort_by_place(errors);
     return tl::unexpected(std::move(errors));
   }
+  return model;
+}
+
+}  // namespace
+}  // namespace huggingface
+
+bool is_huggingface(const SourceText& source) {
+  const std::string_view text = std::string_view(source.text).substr(0, huggingface::kLimits.maximum_bytes);
+  const std::size_t first = text.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
+  return first != std::string_view::npos && text[first] == '{' && text.find("\"model_type\"") != std::string_view::npos;
+}
+
+Result<Document> read_huggingface(const std::vector<SourceText>& sources, const ReadOptions& options) {
+  using namespace huggingface;
+  if (sources.size() != 1) return fail("a model is one config.json", "give the files of several models one by one");
+  if (!options.ranks.empty()) {
+    return fail("-r does not apply: a config.json states its sizes",
+                "--set batch=1 --set seq=2048 says what it leaves open");
+  }
+  const auto tree = tree_of(sources.front());
+  if (!tree) return tl::unexpected(tree.error());
+  Diagnostics errors;
+  Config config(*tree, errors);
+  auto read = model_of(config, errors);
+  if (!read) return tl::unexpected(read.error());
+  Model& model = *read;
   const auto pass = pass_of(options.settings, model);
   if (!pass) return tl::unexpected(pass.error());
   auto document = network_of(model, *pass);
   if (document) leave_out(config, model, document->left_out);
   return document;
+}
+
+Result<cluster::Transformer> read_huggingface_transformer(const SourceText& source) {
+  using namespace huggingface;
+  const auto tree = tree_of(source);
+  if (!tree) return tl::unexpected(tree.error());
+  Diagnostics errors;
+  Config config(*tree, errors);
+  const auto model = model_of(config, errors);
+  if (!model) return tl::unexpected(model.error());
+  return transformer_of(*model);
 }
 
 }  // namespace einflow
