@@ -33,7 +33,7 @@ Einsum einsum_of(const Einsum& of, std::vector<Tensor> tensors, std::string map)
   for (std::size_t rank = 0; rank < result.ranks.size(); ++rank) {
     reduces = reduces || !result.has_rank(result.output(), static_cast<int>(rank));
   }
-  result.reduce = reduces ? "+" : "";
+  if (!reduces) result.reduce.clear();  // "+" by default
   return result;
 }
 
