@@ -5,14 +5,9 @@
 #include <vector>
 
 #include "cluster/model.hpp"
+#include "cluster/plan.hpp"
 
 namespace einflow::cluster {
-
-enum class Recompute {
-  none,
-  selective,  ///< what attention computes for (query, key) pairs is computed again (arXiv:2205.05198, section 5)
-  full,       ///< only the block's input is kept, all operations are computed again
-};
 
 /// A tensor kept, and the operations that want it.
 struct KeptTensor {
@@ -34,9 +29,10 @@ bool recomputed_by_selective(const Operation& operation);
 
 /// Of one copy of the block (not times `repeat`) and one microbatch of its workload; in training.
 ///
-/// `elements` says how many of a tensor's elements a device has. Conventions of arXiv:2205.05198: statistics of norms,
-/// token numbers, biases and routing tables keep nothing. Full recomputation keeps the input of any block: whether
-/// embedding and head are recomputed is for the caller to say (Megatron-LM: layers only).
+/// `elements` says how many of a tensor's elements a device has (whole_tensors, largest_pieces). Conventions of
+/// arXiv:2205.05198: statistics of norms, token numbers, biases and routing tables keep nothing; nor does the dropout
+/// within an attention in one operation, whose mask is drawn again. Full recomputation keeps the input of any block:
+/// whether embedding and head are recomputed is for the caller to say (Megatron-LM: layers only).
 ActivationMemory activation_memory(const Block& block, const Elements& elements, Recompute recompute);
 
 /// FLOPs of forward operations that backward computes again, on the whole tensors, of one copy of the block.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace einflow::cluster {
 
@@ -58,6 +59,10 @@ class ModelCheck {
   }
 
   void latent(const LatentAttention& latent) {
+    if (model_.kv_heads != model_.heads) {
+      fault("kv_heads", fmt::format("latent attention has keys and values of each of its {} heads, found {} KV heads",
+                                    model_.heads, model_.kv_heads));
+    }
     size("latent.query_rank", latent.query_rank, 0);
     size("latent.key_value_rank", latent.key_value_rank);
     size("latent.rope_dim", latent.rope_dim);
@@ -185,6 +190,17 @@ std::vector<Placement> states_of(const Operation& operation, const std::vector<P
   return result;
 }
 
+Elements whole_tensors(const Block& block) {
+  return [&block](const ModelTensor& tensor) { return block.elements(tensor); };
+}
+
+Elements largest_pieces(const Block& block, const DeviceMesh& mesh, std::map<std::string, Placement> rest) {
+  return [&block, mesh, rest = std::move(rest)](const ModelTensor& tensor) {
+    const auto found = rest.find(tensor.name);
+    return found == rest.end() ? block.elements(tensor) : largest_piece(block.ranks_of(tensor), found->second, mesh);
+  };
+}
+
 Count bytes_of(const Block& block, const std::vector<Access>& accesses, const Elements& elements) {
   Count bytes = 0;
   for (const Access& access : accesses) {
@@ -197,7 +213,7 @@ Count bytes_of(const Block& block, const std::vector<Access>& accesses, const El
 }
 
 Count bytes_of(const Block& block, const std::vector<Access>& accesses) {
-  return bytes_of(block, accesses, [&](const ModelTensor& tensor) { return block.elements(tensor); });
+  return bytes_of(block, accesses, whole_tensors(block));
 }
 
 }  // namespace einflow::cluster

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -23,7 +24,7 @@ struct Experts {
   std::int64_t chosen = 0;        ///< of each token (top-k)
   std::int64_t ffn = 0;           ///< width of one
   std::int64_t shared = 0;        ///< that every token passes, each of that width
-  std::int64_t every = 1;         ///< of the layers after the dense ones, one in so many has experts
+  std::int64_t every = 1;         ///< of the layers after the dense ones, one in so many has experts (rounded down)
   std::int64_t dense_layers = 0;  ///< so many first layers have the dense network of width Transformer::ffn
   bool operator==(const Experts&) const = default;
 };
@@ -44,7 +45,7 @@ struct Transformer {
   std::int64_t hidden = 0;
   std::int64_t layers = 0;
   std::int64_t heads = 0;
-  std::int64_t kv_heads = 0;  ///< divides heads
+  std::int64_t kv_heads = 0;  ///< divides heads; with latent attention as many as heads
   std::int64_t head_dim = 0;  ///< of no meaning with latent attention
   std::int64_t ffn = 0;       ///< of layers without experts
   std::int64_t vocabulary = 0;
@@ -52,8 +53,8 @@ struct Transformer {
   bool gated = false;          ///< SwiGLU: two matrices up, one down; else GELU between two
   bool tied = false;           ///< logits use the embedding's matrix
   bool biases = false;         ///< of all projections but the logits', the router's and latent attention's
-  bool dropout = false;        ///< of the attention's probabilities, of what is added to the residual stream, and of
-                               ///< the embedding; in training only
+  bool dropout = false;        ///< of the attention's probabilities (inside the operation with FlashAttention), of what
+                               ///< is added to the residual stream, and of the embedding; in training only
   Norm norm = Norm::rms;
   bool causal = true;
   std::int64_t window = 0;  ///< keys that a query sees, its own among them; 0 = all
@@ -92,7 +93,7 @@ struct Workload {
   std::int64_t queries = 1;  ///< new tokens of each
   std::int64_t keys = 1;     ///< keys of each, the new ones among them
   bool flash = true;         ///< scores never leave the chip (FlashAttention); false: scores and softmax are stored
-  CausalFlops causal_flops = CausalFlops::full;  ///< of no effect where the model has a window: always exact
+  CausalFlops causal_flops = CausalFlops::full;  ///< of no effect where a window hides keys: always exact
 };
 
 enum class OperationKind {
@@ -207,6 +208,12 @@ std::vector<Placement> states_of(const Operation& operation, const std::vector<P
 
 /// Elements of a tensor that are counted: all, or those of one device.
 using Elements = std::function<Count(const ModelTensor&)>;
+
+/// All of them. `block` must outlive the result.
+Elements whole_tensors(const Block& block);
+/// Of the device that has most, of tensors that rest as stated (BlockPlan::rest); others are whole. `block` must
+/// outlive the result.
+Elements largest_pieces(const Block& block, const DeviceMesh& mesh, std::map<std::string, Placement> rest);
 
 /// Bytes of the accesses; a gradient has its tensor's type. Each access is rounded up to whole bytes.
 Count bytes_of(const Block& block, const std::vector<Access>& accesses, const Elements& elements);

@@ -5,7 +5,7 @@
 //   hidden: 4096
 //   layers: 32
 //   heads: 32
-//   kv_heads: 8          # heads where left out
+//   kv_heads: 8          # heads where left out; of no other number with latent
 //   head_dim: 128        # hidden / heads where left out
 //   ffn: 14336           # of layers without experts
 //   vocabulary: 32000

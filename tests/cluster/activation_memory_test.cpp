@@ -7,6 +7,7 @@
 #include <map>
 #include <sstream>
 
+#include "cluster/block_plan.hpp"
 #include "notation/model_reader.hpp"
 
 namespace einflow::cluster {
@@ -49,13 +50,24 @@ Elements on_a_device(const Block& block, std::int64_t tensor_parallel, bool sequ
     }
     for (const std::string& other : operation.also_writes) rest.emplace(other, Placement{{split("g")}});
   }
-  return [&block, mesh, rest](const ModelTensor& tensor) {
-    return largest_piece(block.ranks_of(tensor), rest.at(tensor.name), mesh);
-  };
+  return largest_pieces(block, mesh, std::move(rest));
 }
 
 Count bytes(const Block& block, std::int64_t tensor_parallel, bool sequence_parallel, Recompute recompute) {
   return activation_memory(block, on_a_device(block, tensor_parallel, sequence_parallel), recompute).bytes;
+}
+
+/// Of the layer, on the device that keeps most under the plan.
+Count planned_bytes(const std::string& name, std::int64_t tokens, const std::vector<std::string>& words) {
+  const Transformer transformer = model(name);
+  const auto plan = parse_plan(words);
+  EXPECT_TRUE(plan) << (plan ? "" : plan.error().front().message);
+  if (!plan) return 0;
+  const Block layer = blocks(transformer, plan->microbatch * plan->dp, tokens, plan->flash)[1];
+  const auto planned = plan_block(layer, *plan, transformer);
+  EXPECT_TRUE(planned) << (planned ? "" : planned.error().front().message);
+  if (!planned) return 0;
+  return activation_memory(layer, largest_pieces(layer, planned->mesh, planned->rest), plan->recompute).bytes;
 }
 
 struct Sizes {
@@ -151,7 +163,7 @@ TEST(ActivationMemory, OfLlamaWithFlashAttention) {
 
 TEST(ActivationMemory, SaysWhoWantsATensor) {
   const Block layer = blocks(model("gpt3-175b"), 1, 2048)[1];
-  const auto whole = [&](const ModelTensor& tensor) { return layer.elements(tensor); };
+  const Elements whole = whole_tensors(layer);
   std::map<std::string, std::string> because;
   for (const KeptTensor& kept : activation_memory(layer, whole, Recompute::none).tensors) {
     because[kept.tensor] = kept.because;
@@ -176,10 +188,45 @@ TEST(ActivationMemory, OfExperts) {
   // 4 b s a; of experts k times: input 2h, gate, up and their product 6f, output 2h; the router's shares of 32 bits,
   // kept once.
   const Block layer = blocks(model("mixtral-8x7b"), 1, 512, true)[1];
-  const auto whole = [&](const ModelTensor& tensor) { return layer.elements(tensor); };
   const Count per_token =
       Count(12 * 4096 + 4096 + 4 * 32) + Count(2 * (2 * 4096 + 6 * 14336 + 2 * 4096)) + Count(4 * 8);
-  EXPECT_EQ(activation_memory(layer, whole, Recompute::none).bytes, per_token * Count(512));
+  EXPECT_EQ(activation_memory(layer, whole_tensors(layer), Recompute::none).bytes, per_token * Count(512));
+  // A sequence and an expert a device: every device has as much.
+  EXPECT_EQ(planned_bytes("mixtral-8x7b", 512, {"dp=8", "ep=8"}), per_token * Count(512));
+}
+
+TEST(ActivationMemory, OfLatentAttention) {
+  // DeepSeek-V3's dense layer, a token: norm inputs X and Z 4h, their outputs 4h; queries' latent vector before and
+  // after its norm 4 * 1536, keys' and values' 4 * 512; 128 heads of Q and K of 128 each, rotated Q of 64, V and
+  // context of 128: 2 * 128 * (4 * 128 + 64); the rotated key 2 * 64; log-sum-exp 4 * 128; gate, up, product 6f.
+  const Block layer = blocks(model("deepseek-v3"), 1, 64, true)[1];
+  const std::int64_t per_token = 8 * 7168 + 4 * (1536 + 512) + 2 * 128 * (4 * 128 + 64) + 2 * 64 + 4 * 128 + 6 * 18432;
+  EXPECT_EQ(activation_memory(layer, whole_tensors(layer), Recompute::none).bytes, Count(64 * per_token));
+}
+
+TEST(ActivationMemory, UnderAPlanIsTheClosedFormula) {
+  // The same formulas (arXiv:2205.05198, table 2) where plan_block says what rests where; t = 8 and s, b, h, a of
+  // GPT-3.
+  const std::int64_t sbh = std::int64_t{2048} * 12288;
+  const std::int64_t pairs = std::int64_t{5} * 96 * 2048 * 2048;
+  const std::string unfused = "attention=unfused";
+  EXPECT_EQ(planned_bytes("gpt3-175b", 2048, {unfused}), Count(34 * sbh + pairs));
+  EXPECT_EQ(planned_bytes("gpt3-175b", 2048, {unfused, "tp=8"}), Count(10 * sbh + (24 * sbh + pairs) / 8));
+  EXPECT_EQ(planned_bytes("gpt3-175b", 2048, {unfused, "tp=8", "sp"}), Count((34 * sbh + pairs) / 8));
+  EXPECT_EQ(planned_bytes("gpt3-175b", 2048, {unfused, "tp=8", "recompute=selective"}), Count(13 * sbh));
+  EXPECT_EQ(planned_bytes("gpt3-175b", 2048, {unfused, "tp=8", "sp", "recompute=selective"}), Count(34 * sbh / 8));
+  EXPECT_EQ(planned_bytes("gpt3-175b", 2048, {unfused, "tp=8", "recompute=full"}), Count(2 * sbh));
+  EXPECT_EQ(planned_bytes("gpt3-175b", 2048, {unfused, "tp=8", "sp", "recompute=full"}), Count(2 * sbh / 8));
+  // Context parallelism splits the positions of all that is kept.
+  EXPECT_EQ(planned_bytes("gpt3-175b", 2048, {unfused, "cp=4"}), Count((34 * sbh + pairs) / 4));
+  EXPECT_EQ(planned_bytes("gpt3-175b", 2048, {unfused, "tp=2", "sp", "cp=4"}), Count((34 * sbh + pairs) / 8));
+}
+
+TEST(ActivationMemory, OfMoreDevicesThanKeyValueHeads) {
+  // Llama 2 70B on 16 devices: each of 8 KV heads is on two of them, so K and V are cut in 8 only; Q, context, gate,
+  // up, their product and the log-sum-exp in 16; norms' inputs and outputs 8h a token, whole.
+  const std::int64_t per_token = 8 * 8192 + 4 * 1024 / 8 + (4 * 8192 + 6 * 28672 + 4 * 64) / 16;
+  EXPECT_EQ(planned_bytes("llama2-70b", 4096, {"tp=16"}), Count(4096 * per_token));
 }
 
 }  // namespace

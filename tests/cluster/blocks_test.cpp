@@ -5,6 +5,7 @@
 #include <set>
 
 #include "cluster/activation_memory.hpp"
+#include "cluster/gradient.hpp"
 #include "cluster/model.hpp"
 #include "notation/model_reader.hpp"
 
@@ -103,6 +104,51 @@ TEST(Blocks, CountThePairsThatACausalMaskLeaves) {
   const Block layer = blocks(small, workload)[1];
   EXPECT_EQ(operation(layer, "attention").flops_formula,
             "2 * b 2 * g 3 * u 1 * s 8 * t 8 * (d 4 + d 4) * 9/16 (causal mask)");
+}
+
+TEST(Blocks, CountTheQuestionsOfUsers) {
+  // FLOPs of both products, 8192 tokens, 32 heads of 128: 4 S^2 H d; 4 S (S + 1) / 2 H d; a window of 1024 with
+  // w (w + 1) / 2 + (S - w) w pairs.
+  Transformer heads = model("llama2-7b");
+  Workload workload = training(1, 8192);
+  EXPECT_EQ(forward_flops(blocks(heads, workload)[1], {"scores", "context"}), Count(1099511627776));
+  workload.causal_flops = CausalFlops::exact;
+  EXPECT_EQ(forward_flops(blocks(heads, workload)[1], {"scores", "context"}), Count(549822922752));
+  heads.window = 1024;
+  EXPECT_EQ(attention_pairs(heads, workload), Count(7864832));
+  EXPECT_EQ(forward_flops(blocks(heads, workload)[1], {"scores", "context"}), Count(7864832) * Count(4 * 32 * 128));
+
+  // 4 queries at the end of 10 keys see 4 * 6 + 10 of them; scores over 8 dimensions, contexts of 16.
+  const Transformer one_head = model(
+      "{hidden: 8, layers: 1, heads: 1, ffn: 8, vocabulary: 8, latent: {key_value_rank: 4, rope_dim: 4, "
+      "nope_dim: 4, value_dim: 16}}");
+  const Workload corner{Phase::prefill, 1, 4, 10, true, CausalFlops::exact};
+  EXPECT_EQ(forward_flops(blocks(one_head, corner)[1], {"attention"}), Count(1632));
+
+  // Bytes of attention, 4096 tokens, 32 heads of 128: fused Q, K, V, O once; else scores and probabilities written
+  // and read too.
+  const auto moved = [&](bool flash, const std::vector<std::string>& names) {
+    const Block layer = blocks(model("llama2-7b"), {Phase::prefill, 1, 4096, 4096, flash, CausalFlops::full})[1];
+    Count bytes = 0;
+    for (const std::string& name : names) {
+      bytes += bytes_of(layer, operation(layer, name).reads) + bytes_of(layer, operation(layer, name).writes);
+    }
+    return bytes;
+  };
+  EXPECT_EQ(moved(true, {"attention"}), Count(134217728));
+  EXPECT_EQ(moved(false, {"scores", "softmax", "context"}), Count(4429185024));
+
+  // Prefill of 2048 tokens by Llama 3 8B, exact pairs, logits of the last token: 2 * (weights of the layers' products)
+  // * S + 2 V h + L 2 S (S + 1) h.
+  Count prefill = 0;
+  for (const Block& block : blocks(model("llama3-8b"), {Phase::prefill, 1, 2048, 2048, true, CausalFlops::exact})) {
+    for (const Operation& operation : block.operations) prefill += operation.forward_flops * Count(block.repeat);
+  }
+  EXPECT_EQ(prefill, Count(29688401494016));
+
+  // SwiGLU of h 4096, f 14336: 6 h f a token.
+  const Block swiglu = blocks(model("llama3-8b"), training(1, 1))[1];
+  EXPECT_EQ(forward_flops(swiglu, {"gate", "up", "down"}), Count(352321536));
 }
 
 TEST(Blocks, OfExpertsComputeWhatTheRouterSends) {
@@ -212,6 +258,44 @@ TEST(Blocks, AreWellFormed) {
           }
           EXPECT_EQ(names.count(block.input), 1u);
           EXPECT_EQ(made.count(block.output), 1u);
+        }
+      }
+    }
+  }
+}
+
+TEST(Blocks, KeepWhatTheGradientsEinsumsRead) {
+  for (const char* name : {"gpt-1.7b", "llama3-8b", "mixtral-8x7b", "deepseek-v3"}) {
+    for (const bool flash : {false, true}) {
+      for (const Block& block : blocks(model(name), {Phase::training, 2, 32, 32, flash, CausalFlops::exact})) {
+        for (const Operation& operation : block.operations) {
+          SCOPED_TRACE(std::string(name) + " " + block.name + " " + operation.name);
+          // What backward reads beside gradients, weights and data is kept, and nothing else is.
+          std::set<std::string> read;
+          for (const Access& access : operation.backward_reads) {
+            const Role role = block.tensor_named(access.tensor)->role;
+            if (!access.gradient && role != Role::weight && role != Role::tokens) read.insert(access.tensor);
+          }
+          EXPECT_EQ(std::set<std::string>(operation.keeps.begin(), operation.keeps.end()), read);
+          if (operation.kind != OperationKind::product) continue;
+          // Of products, by the einsums that carry gradients back.
+          std::set<std::string> of_einsums;
+          Count flops = 0;
+          for (int input = 0; input < operation.shape.output(); ++input) {
+            const auto gradient = gradient_of(operation.shape, input);
+            ASSERT_TRUE(gradient) << gradient.error().front().message;
+            ASSERT_EQ(gradient->size(), 1u);
+            const Einsum& einsum = gradient->front();
+            const Ratio& share = operation.shape.executed.share;
+            flops += ceil_div(einsum.operations() * share.numerator(), share.denominator()) * Count(2);
+            for (int tensor = 0; tensor < einsum.output(); ++tensor) {
+              const ModelTensor* read_tensor =
+                  block.tensor_named(einsum.tensors[static_cast<std::size_t>(tensor)].name);
+              if (read_tensor != nullptr && read_tensor->role != Role::weight) of_einsums.insert(read_tensor->name);
+            }
+          }
+          EXPECT_EQ(operation.backward_flops, flops);
+          EXPECT_EQ(of_einsums, read);
         }
       }
     }

@@ -34,7 +34,7 @@ TEST(Model, HasThePublishedParameters) {
     EXPECT_EQ(model(name).active_parameters().str(), active) << name;
     ++models;
   }
-  EXPECT_EQ(models, 13);
+  EXPECT_EQ(models, 22);
 }
 
 TEST(Model, CountsATiedMatrixOnce) {
@@ -64,6 +64,11 @@ TEST(Model, TellsWhatIsWrong) {
   for (const ModelFault& fault : faults_of(model)) keys.push_back(fault.key);
   EXPECT_EQ(keys,
             (std::vector<std::string>{"ffn", "kv_heads", "experts.ffn", "experts.chosen", "experts.dense_layers"}));
+  model.latent = LatentAttention{0, 0, 4, 8, 8};
+  keys.clear();
+  for (const ModelFault& fault : faults_of(model)) keys.push_back(fault.key);
+  EXPECT_EQ(keys, (std::vector<std::string>{"ffn", "kv_heads", "latent.key_value_rank", "experts.ffn", "experts.chosen",
+                                            "experts.dense_layers"}));
   EXPECT_FALSE(check(model));
   EXPECT_FALSE(blocks_of(model, {}));
   EXPECT_EQ(model.parameters(), Count(0));
@@ -138,6 +143,19 @@ TEST(StatesOf, FollowTheOneRule) {
   // Keys split over devices: each has a term of the context, merged by its log-sum-exp (split-KV).
   EXPECT_EQ(states((*blocks)[1], "attention", {{"t", "tp"}}, mesh),
             "Q tp: R; Kt tp: S(t); Vt tp: S(t); Context tp: P(log-sum-exp)");
+}
+
+TEST(Elements, AreOfTheDeviceThatHasMost) {
+  const auto blocks = blocks_of(model("llama3-8b"), {Phase::training, 2, 64, 64, true, CausalFlops::full});
+  ASSERT_TRUE(blocks);
+  const Block& layer = (*blocks)[1];
+  const ModelTensor& q = *layer.tensor_named("Q");
+  EXPECT_EQ(whole_tensors(layer)(q), Count(2 * 64 * 4096));
+  // 8 KV heads over 3 devices: the busiest has 3 of them.
+  const DeviceMesh mesh{{{"tp", 3}}};
+  const Elements pieces = largest_pieces(layer, mesh, {{"Q", Placement{{split("g")}}}});
+  EXPECT_EQ(pieces(q), Count(2 * 64 * 3 * 512));
+  EXPECT_EQ(pieces(*layer.tensor_named("X")), Count(2 * 64 * 4096));
 }
 
 TEST(StatesOf, FollowRenames) {

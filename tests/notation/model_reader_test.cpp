@@ -24,7 +24,7 @@ const std::string kText =
     "hidden: 64\n"
     "layers: 6\n"
     "heads: 8\n"
-    "kv_heads: 2\n"
+    "kv_heads: 8\n"
     "head_dim: 16\n"
     "ffn: 128\n"
     "vocabulary: 1000\n"
@@ -69,7 +69,7 @@ TEST(ReadModel, ReadsEveryKey) {
   expected.hidden = 64;
   expected.layers = 6;
   expected.heads = 8;
-  expected.kv_heads = 2;
+  expected.kv_heads = 8;
   expected.head_dim = 16;
   expected.ffn = 128;
   expected.vocabulary = 1000;
@@ -105,6 +105,8 @@ TEST(ReadModel, PointsAtWhatIsWrong) {
   EXPECT_EQ(error_of("chosen: 2", "chosen: 5"), "18:29 5 experts are chosen of 4");
   EXPECT_EQ(error_of("causal: true", "causal: false"),
             "17:9 a window is of causal attention, but the model is not causal");
+  EXPECT_EQ(error_of("kv_heads: 8", "kv_heads: 2"),
+            "6:11 latent attention has keys and values of each of its 8 heads, found 2 KV heads");
   EXPECT_EQ(error_of("query_rank: 24, key_value_rank: 16, ", "query_rank: 24, "),
             "19:9 'key_value_rank' is missing in 'latent'; key_value_rank: 512");
 }
